@@ -16,7 +16,7 @@ from orchestrator.engine.dispatch import Fleet, InlineFleet
 from orchestrator.engine.dispatch_threaded import ThreadedFleet
 from orchestrator.engine.engine import Engine
 from orchestrator.engine.held import hold_new
-from orchestrator.family.contract import Setting
+from orchestrator.family.contract import AdapterContext
 from orchestrator.family.secrets import SecretStore
 from orchestrator.journal.journal import Journal
 from orchestrator.journal.lease import Lease
@@ -89,8 +89,8 @@ def lead_in(journal: Journal, bench: Bench, *, threads: bool) -> Run:
 
 
 def _fleet(bench: Bench, lease: Lease, threads: bool) -> Fleet:
-    setting = Setting(bench.clock, SecretStore())
-    source = MockAdapter(bench.plan.inventory.sites["ny"], setting)
-    target = MockAdapter(bench.plan.inventory.sites["nj"], setting)
+    context = AdapterContext(bench.clock, SecretStore())
+    source = MockAdapter(bench.plan.inventory.sites["ny"], context)
+    target = MockAdapter(bench.plan.inventory.sites["nj"], context)
     kind = ThreadedFleet if threads else InlineFleet
     return kind({"source": source, "target": target}, lease, bench.clock)

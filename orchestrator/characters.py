@@ -29,6 +29,11 @@ def spelled_out(text: str) -> str:
     return STEERING.sub(lambda found: found[0].encode("unicode_escape").decode("ascii"), text)
 
 
+def typed(name: str) -> str:
+    """A name of a service as a person types it into a shell; it holds no quotes (``site.SERVICE_NAME``)."""
+    return name if name.replace("_", "").replace("-", "").isalnum() else f'"{name}"'
+
+
 def json_escaped(document: str) -> str:
     """A JSON document with the same value, without any of these characters but the line ends between its parts.
 

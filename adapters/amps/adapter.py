@@ -28,7 +28,7 @@ from orchestrator.errors import (
     Unreachable,
     UnreadableReply,
 )
-from orchestrator.family.contract import ActionSpec, Call, Permit, ReadingSpec, Result, Setting
+from orchestrator.family.contract import ActionSpec, AdapterContext, Call, Permit, ReadingSpec, Result
 from orchestrator.model.inventory import Device, Site
 from orchestrator.model.outcome import Effect, Failure
 from orchestrator.model.reading import Reading
@@ -49,14 +49,14 @@ class AmpsAdminAdapter:
     family: ClassVar[str] = "amps"
 
     def __init__(
-        self, site: Site, setting: Setting, *, wire: Wire | None = None, random: Random | None = None
+        self, site: Site, context: AdapterContext, *, wire: Wire | None = None, random: Random | None = None
     ) -> None:
         self._site = site
-        self._setting = setting
+        self._context = context
         self._options = options = options_of(site)
         trust = trust_of(options)
         by_ticket = options.auth == "negotiate"
-        proof = (lambda: "") if by_ticket else proof_of(site, options, setting.secrets)
+        proof = (lambda: "") if by_ticket else proof_of(site, options, context.secrets)
         spread = random or Random()
 
         def instance(device: Device) -> AmpsInstance:
@@ -66,15 +66,15 @@ class AmpsAdminAdapter:
                 proof=proof,
                 trust=trust,
                 limits=Limits(connect_s=site.connect_timeout, exchange_s=site.command_timeout),
-                clock=setting.clock,
-                allows=only_reads if setting.read_only else reads_and_acts,
-                auth=ticket_auth(device.name, clock=setting.clock, within_s=site.connect_timeout)
+                clock=context.clock,
+                allows=only_reads if context.read_only else reads_and_acts,
+                auth=ticket_auth(device.name, clock=context.clock, within_s=site.connect_timeout)
                 if by_ticket
                 else None,
                 transport=None if wire is None else wire(device),
             )
             return AmpsInstance(
-                device, site, options, session, clock=setting.clock, random=spread, read_only=setting.read_only
+                device, site, options, session, clock=context.clock, random=spread, read_only=context.read_only
             )
 
         self._instances = {device.name: instance(device) for device in site.devices}
@@ -132,7 +132,7 @@ class AmpsAdminAdapter:
             raise ValueError(f"amps-admin has no action {action}")
         for call in calls:
             check_call(action, call)
-        if self._setting.read_only:
+        if self._context.read_only:
             raise Forbidden(
                 f"{action} is not done: this session with {self._site.name or 'the site'} only reads",
                 device=self._site.name,

@@ -2,7 +2,16 @@
 
 from __future__ import annotations
 
-from orchestrator.model.families import SHIPPED, Family, Words
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from adapters.amps.sow_complete import SOW_COMPLETE
+from orchestrator.family.moves import Given, Kind, MoveOption
+from orchestrator.family.offers import Offering
+from orchestrator.family.readiness import ReadinessJudge
+from orchestrator.family.status import StatusPart
+from orchestrator.model.families import SHIPPED, Words
+from orchestrator.model.inventory import Site
 from orchestrator.model.readings_amps import (
     Bootstrap,
     Clients,
@@ -15,7 +24,43 @@ from orchestrator.model.readings_amps import (
     Transports,
 )
 
-AMPS = Family(
+
+@dataclass(frozen=True, kw_only=True)
+class Amps(Offering):
+    """What it offers, see ``orchestrator.family.offers``."""
+
+    def options(self, kind: Kind) -> Sequence[MoveOption]:
+        from adapters.amps import moves
+
+        return moves.options(kind)
+
+    def instead(self, what: str) -> str:
+        if what != "repair":
+            return ""
+        return (
+            "AMPS instances have no roles, so there are none to repair: `failover status` shows which instances let "
+            "clients in; `failover restore` closes one, `failover failback` opens it"
+        )
+
+    def runbook_for(self, kind: Kind, site: Site, given: Given) -> str:
+        from adapters.amps import moves
+
+        return moves.runbook_for(kind, site, given)
+
+    def readiness(self) -> ReadinessJudge:
+        """See ``adapters.amps.readiness``."""
+        from adapters.amps.readiness import JUDGE
+
+        return JUDGE
+
+    def status(self) -> StatusPart:
+        """See ``adapters.amps.status``."""
+        from adapters.amps.status import STATUS
+
+        return STATUS
+
+
+AMPS = Amps(
     name="amps",
     words=Words(
         "instance",
@@ -24,6 +69,7 @@ AMPS = Family(
         none_serves="NO INSTANCE LETS CLIENTS IN",
         outage="no instance let clients in",
         keeps="its journals",
+        link_down="link not connected",
     ),
     readings={
         "instance": Instance,
@@ -37,5 +83,6 @@ AMPS = Family(
         "permissions": Permissions,
     },
     runbooks=SHIPPED / "amps",
+    comparisons={"sow-complete": SOW_COMPLETE},
     makes={("set_client_transports", "state"): {"enabled": True, "disabled": False}},
 )

@@ -30,7 +30,7 @@ from adapters.local.declared import (
 from adapters.local.options import check_service, fence_command, options_of
 from adapters.local.runner import HERE, PATH, Answer, Runner
 from orchestrator.errors import AdapterError, CommandRejected, Forbidden, NoSuchService
-from orchestrator.family.contract import ActionSpec, Call, Permit, ReadingSpec, Result, Setting
+from orchestrator.family.contract import ActionSpec, AdapterContext, Call, Permit, ReadingSpec, Result
 from orchestrator.model.inventory import Site
 from orchestrator.model.outcome import Effect, Failure
 from orchestrator.model.reading import Reading
@@ -47,11 +47,11 @@ class LocalAdapter:
     actions: ClassVar[Mapping[str, ActionSpec]] = ANY_ACTIONS
     simulated: ClassVar[bool] = False
 
-    def __init__(self, site: Site, setting: Setting) -> None:
+    def __init__(self, site: Site, context: AdapterContext) -> None:
         self._site = site
-        self._setting = setting
+        self._context = context
         self._options = options_of(site)
-        self._runner = Runner(site, setting)
+        self._runner = Runner(site, context)
 
     @classmethod
     def fitted(cls, site: Site) -> type[LocalAdapter]:
@@ -106,7 +106,7 @@ class LocalAdapter:
         """See ``contract.Adapter``. Read-only, it raises ``Forbidden`` before anything is run."""
         if action not in ANY_ACTIONS:
             raise ValueError(f"local has no action {action}")
-        if self._setting.read_only:
+        if self._context.read_only:
             raise Forbidden(f"{action} is not done: this session with {self._site.name} only reads", device=HERE)
         return self._apply(action, calls, permit)
 

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from adapters.local.options import LocalCommand, filled
 from adapters.local.process import Ended, run
 from orchestrator.errors import AuthenticationFailed, CommandTimedOut, DefinitionError, Unreachable, UnreadableReply
-from orchestrator.family.contract import Setting
+from orchestrator.family.contract import AdapterContext
 from orchestrator.family.secrets import Redactor
 from orchestrator.model.inventory import Site
 from orchestrator.model.outcome import Effect
@@ -56,9 +56,9 @@ class Checked:
 class Runner:
     """Runs the commands of one site."""
 
-    def __init__(self, site: Site, setting: Setting) -> None:
+    def __init__(self, site: Site, context: AdapterContext) -> None:
         self._site = site
-        self._setting = setting
+        self._context = context
         self._redactor = Redactor()
 
     def secrets_of(self, name: str, command: LocalCommand) -> dict[str, str]:
@@ -66,7 +66,7 @@ class Runner:
         found = {}
         for variable, reference in command.secrets.items():
             try:
-                secret = self._setting.secrets.reveal(
+                secret = self._context.secrets.reveal(
                     reference, what=f"{variable} for the command {name} of {self._site.name}"
                 )
             except DefinitionError as error:
@@ -116,7 +116,7 @@ class Runner:
 
     def _end_of(self, ready: Ready) -> Ended:
         try:
-            return run(ready.argv, ready.environment, timeout_s=ready.timeout_s, clock=self._setting.clock)
+            return run(ready.argv, ready.environment, timeout_s=ready.timeout_s, clock=self._context.clock)
         except OSError as error:
             raise Unreachable(f"{ready.name} cannot be started: {error.strerror}", device=HERE) from error
 

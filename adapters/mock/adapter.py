@@ -31,12 +31,12 @@ from orchestrator.errors import (
 from orchestrator.family.contract import (
     EVERY_NODE,
     ActionSpec,
+    AdapterContext,
     ArgumentSpec,
     Call,
     Permit,
     ReadingSpec,
     Result,
-    Setting,
 )
 from orchestrator.model.inventory import Site
 from orchestrator.model.outcome import Effect, Failure
@@ -124,9 +124,9 @@ class MockAdapter(Browsing):
     simulated: ClassVar[bool] = True
     family: ClassVar[str] = "solace"
 
-    def __init__(self, site: Site, setting: Setting) -> None:
+    def __init__(self, site: Site, context: AdapterContext) -> None:
         self._site = site
-        self._setting = setting
+        self._context = context
         self._held: World | None = None
         self._is_in = False  # what breaks ends the session, and the next request logs in anew
 
@@ -159,7 +159,7 @@ class MockAdapter(Browsing):
         return answers
 
     def apply(self, action: str, calls: Sequence[Call], permit: Permit) -> Iterator[Result]:
-        if self._setting.read_only:
+        if self._context.read_only:
             raise Forbidden("this session may only read", device=self._site.name)
         if action not in self.actions:
             raise ValueError(f"the simulated sites have no action {action}")
@@ -187,7 +187,7 @@ class MockAdapter(Browsing):
                 raise
             return {service: site_readings.configured_role(self._nodes()[0], service) for service in services}
         if reading == "platform":
-            return dict.fromkeys(services, site_readings.platform(node, self._setting.clock))
+            return dict.fromkeys(services, site_readings.platform(node, self._context.clock))
         return {service: self._read_one(reading, node, service) for service in services}
 
     def _read_one(self, reading: str, node: SimulatedAppliance, service: str) -> Reading | Failure:
@@ -356,7 +356,7 @@ class MockAdapter(Browsing):
             reference = self._site.options.get("world")
             if not isinstance(reference, str):
                 raise DefinitionError(f"site {self._site.name} needs the option world: a file, or memory:NAME")
-            world = WORLDS.acquire(reference, self._setting.clock)
+            world = WORLDS.acquire(reference, self._context.clock)
             try:
                 for device in self._site.devices:
                     world.appliance(self._site.name, device.name)
@@ -367,7 +367,7 @@ class MockAdapter(Browsing):
         return self._held
 
     def _pause(self) -> None:
-        self._setting.clock.sleep(self._world.centre(self._site.name).layout.latency / 2)
+        self._context.clock.sleep(self._world.centre(self._site.name).layout.latency / 2)
 
     def _spoil(self, fault: AnswerFault, device: str) -> AdapterError:
         """The error that a broken answer ends in; one that never comes is waited for as long as the site allows.
@@ -381,7 +381,7 @@ class MockAdapter(Browsing):
             case "garbage reply":
                 return UnreadableReply(f"the answer of {device} makes no sense", text=_GARBAGE, device=device)
             case _:
-                self._setting.clock.sleep(self._site.command_timeout)
+                self._context.clock.sleep(self._site.command_timeout)
                 return CommandTimedOut(f"{device} did not answer in time", device=device)
 
 

@@ -21,7 +21,7 @@ from adapters.ssh.connect import SshConnector
 from adapters.ssh.credentials import SshOptions
 from adapters.ssh.line import Connect
 from orchestrator.errors import AuthenticationFailed, Forbidden, HostKeyRejected, Unreachable
-from orchestrator.family.contract import ActionSpec, Call, Permit, ReadingSpec, Result, Setting, read_options
+from orchestrator.family.contract import ActionSpec, AdapterContext, Call, Permit, ReadingSpec, Result, read_options
 from orchestrator.model.exchanges import Explanation
 from orchestrator.model.inventory import Device, Site
 
@@ -57,14 +57,15 @@ class SolaceCliAdapter(SiteAdapter[Node, Node]):
     readings: ClassVar[Mapping[str, ReadingSpec]] = READINGS
     actions: ClassVar[Mapping[str, ActionSpec]] = ACTIONS
     explanation: ClassVar[Explanation] = EXPLANATION
+    speaks_ssh: ClassVar[bool] = True
 
     def __init__(
-        self, site: Site, setting: Setting, *, dial: Dial | None = None, random: Random | None = None
+        self, site: Site, context: AdapterContext, *, dial: Dial | None = None, random: Random | None = None
     ) -> None:
         options = read_options(site, SolaceOptions, adapter=self.name)
 
         def over_ssh(device: Device) -> Connect:
-            return SshConnector(device, site, secrets=setting.secrets, clock=setting.clock, options=options)
+            return SshConnector(device, site, secrets=context.secrets, clock=context.clock, options=options)
 
         way_to = dial or over_ssh
         spread = random or Random()
@@ -73,14 +74,14 @@ class SolaceCliAdapter(SiteAdapter[Node, Node]):
                 device,
                 site,
                 way_to(device),
-                clock=setting.clock,
+                clock=context.clock,
                 random=spread,
-                read_only=setting.read_only,
-                witness=setting.witness,
+                read_only=context.read_only,
+                witness=context.witness,
             )
             for device in site.devices
         ]
-        super().__init__(site, setting, nodes, _READS)
+        super().__init__(site, context, nodes, _READS)
 
     @classmethod
     def fitted(cls, site: Site) -> type[SolaceCliAdapter]:

@@ -13,7 +13,7 @@ from adapters.solace.nodes import Node
 from adapters.solace.parse_endpoints import Message
 from adapters.solace.site_readings import endpoints, messages
 from orchestrator.errors import UnreadableReply
-from orchestrator.family.contract import Counted, Endpoint, Held
+from orchestrator.family.contract import BrowsedMessage, Endpoint, EndpointStats
 
 _STATES: Mapping[str, Literal["replicated", "not-replicated", "pending-replication"]] = {
     "yes": "replicated",
@@ -27,13 +27,13 @@ def list_endpoints(node: Node, service: str) -> list[Endpoint]:
     return sorted(Endpoint(service, row.name, kind) for kind, row in endpoints(node, service))
 
 
-def count_endpoint(node: Node, endpoint: Endpoint) -> Counted:
+def count_endpoint(node: Node, endpoint: Endpoint) -> EndpointStats:
     """Its depth; the CLI's table has no life-time counters. Raises ``AdapterError``."""
     depths = [row.messages for kind, row in endpoints(node, endpoint.service) if _is(endpoint, kind, row.name)]
-    return Counted(messages=depths[0] if depths else None)
+    return EndpointStats(messages=depths[0] if depths else None)
 
 
-def browse_endpoint(node: Node, endpoint: Endpoint, after: Held | None) -> Iterator[Held]:
+def browse_endpoint(node: Node, endpoint: Endpoint, after: BrowsedMessage | None) -> Iterator[BrowsedMessage]:
     """Its messages in the order of their ids. Raises ``AdapterError``."""
     if count_endpoint(node, endpoint).messages == 0:
         return
@@ -49,14 +49,14 @@ def browse_endpoint(node: Node, endpoint: Endpoint, after: Held | None) -> Itera
         yield _held(node, endpoint, message, message.number, message.spooled_at)
 
 
-def _held(node: Node, endpoint: Endpoint, message: Message, number: int, spooled_at: float) -> Held:
+def _held(node: Node, endpoint: Endpoint, message: Message, number: int, spooled_at: float) -> BrowsedMessage:
     state = _STATES.get(message.replicated or "")
     message_id = message.group_id
     if message_id is None and state == "not-replicated":
         message_id = f"{node.device.name}#{number}"  # at this site only, so there is none to compare it with
     if message_id is None:
         raise _unreadable(node, endpoint, message, "without its replication group id")
-    return Held(
+    return BrowsedMessage(
         number=number,
         message_id=message_id,
         spooled_at=spooled_at,

@@ -2,7 +2,16 @@
 
 from __future__ import annotations
 
-from orchestrator.model.families import SHIPPED, Family, Words
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from adapters.solace.failback import FAILBACK_SAFE
+from orchestrator.family.moves import Given, Kind, MoveOption
+from orchestrator.family.offers import Offering
+from orchestrator.family.readiness import ReadinessJudge
+from orchestrator.family.status import StatusPart
+from orchestrator.model.families import SHIPPED, Words
+from orchestrator.model.inventory import Site
 from orchestrator.model.readings_solace import (
     DeviceHealth,
     Endpoints,
@@ -13,9 +22,44 @@ from orchestrator.model.readings_solace import (
     Transactions,
 )
 
-SOLACE = Family(
+
+@dataclass(frozen=True, kw_only=True)
+class Solace(Offering):
+    """What it offers, see ``orchestrator.family.offers``."""
+
+    def options(self, kind: Kind) -> Sequence[MoveOption]:
+        from adapters.solace import moves
+
+        return moves.options(kind)
+
+    def runbook_for(self, kind: Kind, site: Site, given: Given) -> str:
+        from adapters.solace import moves
+
+        return moves.runbook_for(kind, site, given)
+
+    def readiness(self) -> ReadinessJudge:
+        """See ``adapters.solace.readiness``."""
+        from adapters.solace.readiness import JUDGE
+
+        return JUDGE
+
+    def status(self) -> StatusPart:
+        """See ``adapters.solace.status``."""
+        from adapters.solace.status import STATUS
+
+        return STATUS
+
+
+SOLACE = Solace(
     name="solace",
-    words=Words("message VPN", "message VPNs", "message", keeps="its message spool"),
+    words=Words(
+        "message VPN",
+        "message VPNs",
+        "message",
+        keeps="its message spool",
+        option="--vpn",
+        link_down="bridge not bound",
+    ),
     readings={
         "replication": ReplicationStatus,
         "replication_queue": QueueDepth,
@@ -26,5 +70,6 @@ SOLACE = Family(
         "platform": Platform,
     },
     runbooks=SHIPPED / "solace",
+    comparisons={"failback-safe": FAILBACK_SAFE},
     makes={("set_role", "role"): {"active": True, "standby": False}},
 )

@@ -10,7 +10,7 @@ from random import Random
 from adapters.solace.dialect import SOLACE
 from adapters.solace.names import router_name
 from adapters.solace.parse_redundancy import Spool, parse_message_spool, parse_redundancy
-from adapters.solace.serving import Told
+from adapters.solace.serving import NodeStatus
 from adapters.ssh.line import Connect
 from adapters.ssh.session import ShellSession, ShowSession
 from orchestrator.clock import Clock
@@ -86,7 +86,7 @@ class Node:
             self._leave_alone_until = self._clock.now() + _LEAVE_ALONE_S
             raise
 
-    def tell(self, *, alone: bool, tell_spool: bool) -> Told:
+    def tell(self, *, alone: bool, tell_spool: bool) -> NodeStatus:
         """What it says of itself now; its message spool too, where the redundancy does not tell. Raises
         ``AdapterError``."""
         name = self.device.name
@@ -95,4 +95,4 @@ class Node:
         spool = None
         if serving is None or (tell_spool and redundancy.spool_active is None):
             spool = parse_message_spool(self.read("show message-spool"), name)
-        return Told(spool is Spool.ACTIVE if serving is None else serving, redundancy, spool)
+        return NodeStatus(spool is Spool.ACTIVE if serving is None else serving, redundancy, spool)

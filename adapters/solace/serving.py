@@ -20,7 +20,7 @@ ONLY_WHILE_SERVING = frozenset({"replication_queue", "transactions", "endpoints"
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
+class NodeStatus:
     """What one node says of itself. ``redundancy`` None: it would only say whether its spool is active."""
 
     serving: bool
@@ -58,7 +58,7 @@ class Askable(Protocol):
         """Could it not be reached a moment ago?"""
         ...
 
-    def tell(self, *, alone: bool, tell_spool: bool) -> Told:
+    def tell(self, *, alone: bool, tell_spool: bool) -> NodeStatus:
         """Ask it now. ``alone``: the site has no other node; ``tell_spool``: the spool's state is wanted as well.
 
         Raises ``AdapterError``.
@@ -74,7 +74,7 @@ class Seen(Generic[N]):
     """What one node said of itself, or why it could not be asked."""
 
     node: N
-    told: Told | None = None
+    told: NodeStatus | None = None
     error: AdapterError | None = None
 
     @property

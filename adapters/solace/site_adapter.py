@@ -18,14 +18,14 @@ from adapters.solace.serving import ONLY_WHILE_SERVING, Askable, Nodes
 from orchestrator.errors import AdapterError, Forbidden, NotObeyed, NotServing, Unreachable
 from orchestrator.family.contract import (
     ActionSpec,
+    AdapterContext,
+    BrowsedMessage,
     Call,
-    Counted,
     Endpoint,
-    Held,
+    EndpointStats,
     Permit,
     ReadingSpec,
     Result,
-    Setting,
 )
 from orchestrator.model.inventory import Site
 from orchestrator.model.outcome import Failure
@@ -46,8 +46,8 @@ class Reads(Generic[A]):
     fence: Callable[[A, str | None], NodeFence]
     platform: Callable[[A, bool], Platform]
     listed: Callable[[A, str], Sequence[Endpoint]]
-    counted: Callable[[A, Endpoint], Counted]
-    browsed: Callable[[A, Endpoint, Held | None], Iterator[Held]]
+    counted: Callable[[A, Endpoint], EndpointStats]
+    browsed: Callable[[A, Endpoint, BrowsedMessage | None], Iterator[BrowsedMessage]]
 
 
 class SiteAdapter(ABC, Generic[N, A]):
@@ -60,9 +60,9 @@ class SiteAdapter(ABC, Generic[N, A]):
     simulated: ClassVar[bool] = False
     family: ClassVar[str] = "solace"
 
-    def __init__(self, site: Site, setting: Setting, nodes: Sequence[N], reads: Reads[A]) -> None:
+    def __init__(self, site: Site, context: AdapterContext, nodes: Sequence[N], reads: Reads[A]) -> None:
         self._site = site
-        self._setting = setting
+        self._context = context
         self._nodes = Nodes(nodes, site)
         self._reads = reads
 
@@ -133,11 +133,11 @@ class SiteAdapter(ABC, Generic[N, A]):
         """See ``contract.Browser``."""
         return self._while_serving(lambda asked: self._reads.listed(asked, checked_service(service)))
 
-    def count(self, endpoint: Endpoint) -> Counted:
+    def count(self, endpoint: Endpoint) -> EndpointStats:
         """See ``contract.Browser``."""
         return self._while_serving(lambda asked: self._reads.counted(asked, endpoint))
 
-    def browse(self, endpoint: Endpoint, after: Held | None) -> Iterator[Held]:
+    def browse(self, endpoint: Endpoint, after: BrowsedMessage | None) -> Iterator[BrowsedMessage]:
         """See ``contract.Browser``. Raises ``NotServing`` at the end if the node stopped serving meanwhile."""
         node = self._nodes.serving(thorough=False)
         yield from self._reads.browsed(self._asked(node), endpoint, after)
@@ -153,7 +153,7 @@ class SiteAdapter(ABC, Generic[N, A]):
         """See ``contract.Adapter``. Read-only, it raises ``Forbidden`` before anything is asked or sent."""
         if action not in self.actions:
             raise ValueError(f"{self.name} has no action {action}")
-        if self._setting.read_only:
+        if self._context.read_only:
             raise Forbidden(
                 f"{action} is not done: this session with {self._site.name or 'the site'} only reads",
                 device=self._site.name,

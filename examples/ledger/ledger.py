@@ -20,12 +20,12 @@ from pydantic import BaseModel, ConfigDict
 from orchestrator.errors import Forbidden, NoSuchService, UnreadableReply
 from orchestrator.family.contract import (
     ActionSpec,
+    AdapterContext,
     ArgumentSpec,
     Call,
     Permit,
     ReadingSpec,
     Result,
-    Setting,
     read_options,
 )
 from orchestrator.model.facets import Facet
@@ -137,7 +137,7 @@ class LedgerAdapter:
         ),
     }
 
-    def __init__(self, site: Site, setting: Setting) -> None:
+    def __init__(self, site: Site, setting: AdapterContext) -> None:
         self._folder = read_options(site, Options, adapter="ledger").folder
         self._read_only = setting.read_only
 

@@ -17,13 +17,14 @@ def together(**shared: type) -> Callable[[Command], Command]:
     """
 
     def in_place(command: Command) -> Command:
-        fields = {name: inspect.signature(wish, eval_str=True).parameters for name, wish in shared.items()}
+        fields = {name: inspect.signature(request, eval_str=True).parameters for name, request in shared.items()}
         own = inspect.signature(command, eval_str=True)
 
         @wraps(command)
         def with_options(**given: object) -> None:
             values = {
-                name: wish(**{field: given.pop(field) for field in fields[name]}) for name, wish in shared.items()
+                name: request(**{field: given.pop(field) for field in fields[name]})
+                for name, request in shared.items()
             }
             command(**given, **values)
 

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class SparkWish:
+class SparkOptions:
     """Which engine, where and how much, as typed. Each field is an option of its own."""
 
     engine: Annotated[
@@ -66,7 +66,7 @@ class SparkWish:
 
 
 def on_spark(command: Command) -> Command:
-    """``command`` with the options of ``SparkWish`` in place of its parameter ``spark``; a signal ends it in order."""
+    """``command`` with the options of ``SparkOptions`` in place of its parameter ``spark``; a signal ends it in order."""
 
     @wraps(command)
     def in_order(**given: object) -> None:
@@ -75,4 +75,4 @@ def on_spark(command: Command) -> Command:
         with stopped_in_order():
             command(**given)
 
-    return together(spark=SparkWish)(in_order)
+    return together(spark=SparkOptions)(in_order)

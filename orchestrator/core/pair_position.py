@@ -23,10 +23,12 @@ Serving = Literal["first", "second", "both", "none", "unknown"]
 
 @dataclass(frozen=True, slots=True)
 class End:
-    """One site's end of a service; None is unknown. ``unit``: what ``backlog`` counts; ``error``: what was not read."""
+    """One site's end of a service; None is unknown. ``in_part``: some of its doors are open, others are not.
+    ``unit``: what ``backlog`` counts; ``error``: what was not read."""
 
     site: str
     serves: bool | None = None
+    in_part: bool = False
     link: bool | None = None
     backlog: int | None = None
     unit: str = ""
@@ -48,10 +50,20 @@ class PairPosition:
         """Was everything that counts read, and does it fit?"""
         return self.word == "ok"
 
+    @property
+    def is_wrong(self) -> bool:
+        """Do both sites serve where one may, or none?"""
+        is_known = not self.word.startswith("unknown")
+        return is_known and (self.serving == "none" or self.word.startswith(BOTH_ACTIVE))
 
-def end_of(family: Family, site: str, answers: Answers, service: str) -> End:
-    """The facets of one end, from the readings that ``family`` names for it."""
-    found = {name: answers.get(name, {}).get(service) for name in family.surveyed}
+    def remarked(self, remark: str) -> str:
+        """The word with what a family adds to it; a remark alone is the word of a pair that is otherwise ok."""
+        return "; ".join(one for one in ("" if self.is_good else self.word, remark) if one) or self.word
+
+
+def end_of(family: Family, site: str, answers: Answers, service: str, readings: Sequence[str] | None = None) -> End:
+    """The facets of one end, from ``readings``; from all that have facets, where they are not named."""
+    found = {name: answers.get(name, {}).get(service) for name in readings or family.surveyed}
     values = [one for one in found.values() if isinstance(one, Reading)]
     failures = [
         one.text if isinstance(one, Failure) else f"{name} was not read"
@@ -61,6 +73,7 @@ def end_of(family: Family, site: str, answers: Answers, service: str) -> End:
     return End(
         site=site,
         serves=_flag(values, Facet.SERVES),
+        in_part=any(one.is_mixed() for one in values if Facet.SERVES in one.facets),
         link=_flag(values, Facet.LINK),
         backlog=_number(values, Facet.BACKLOG),
         unit=family.unit_of(Facet.BACKLOG),
@@ -82,14 +95,11 @@ def _number(values: Sequence[Reading], facet: Facet) -> int | None:
 def position_of(family: Family, ends: tuple[End, End]) -> PairPosition:
     """The one judgement: who serves, whether the link holds, what is left at the wrong end."""
     serving = _serving(ends)
-    for end in ends:
-        if end.error:
-            return PairPosition(serving, f"unknown: {end.error}")
     word = _word(family, serving, ends)
+    position = PairPosition(serving, word)
     if any(end.suspended and end.serves is not False for end in ends):
-        suspended = "replication is suspended"
-        word = suspended if word == "ok" else f"{word}; {suspended}"
-    return PairPosition(serving, word)
+        return PairPosition(serving, position.remarked("replication is suspended"))
+    return position
 
 
 def _serving(ends: tuple[End, End]) -> Serving:
@@ -108,15 +118,21 @@ def _serving(ends: tuple[End, End]) -> Serving:
 
 def _word(family: Family, serving: Serving, ends: tuple[End, End]) -> str:
     is_exclusive = all(model.exclusive for model in family.readings.values())
+    error = next((end.error for end in ends if end.error), "")
+    if error:
+        return f"unknown: {error}"
+    partly = next((end.site for end in ends if end.in_part), "")
+    if partly:
+        return f"{partly} lets some clients in only"
     if serving == "unknown":
         return f"unknown: {next(end.site for end in ends if end.serves is None)} does not report whether it serves"
     if serving == "none":
-        return NONE_ACTIVE
+        return NONE_ACTIVE if is_exclusive else family.words.none_serves
     if serving == "both" and is_exclusive:
         return BOTH_ACTIVE
     links = [end.link for end in ends]
     if False in links:
-        return f"the link is down ({next(end.site for end in ends if end.link is False)})"
+        return family.words.link_down.format(site=next(end.site for end in ends if end.link is False))
     if family.offers(Facet.LINK) and True not in links:
         return "unknown: no end reports its link"
     idle = next((end for end in ends if end.serves is False), None)

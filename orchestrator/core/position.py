@@ -107,7 +107,7 @@ class _End:
 
 
 @dataclass(slots=True)
-class Course:
+class PositionHistory:
     """The position of one service through a run, as a fold of its events. ``queued``: by side, the newest reading of its
     backlog; ``found``: the same right before the target was told to serve. ``settle``: by step, how long a command in
     doubt may still take effect, seconds. ``family``: of the runbook."""
@@ -298,10 +298,10 @@ class Positions:
         return self._courses[service].position
 
 
-def courses_of(plan: ev.Plan) -> dict[str, Course]:
+def courses_of(plan: ev.Plan) -> dict[str, PositionHistory]:
     """By service, the course at the beginning of a run: with what was read for its plan."""
     settle = {step.id: step.settle for step in plan.runbook.steps}
-    courses = {service: Course(settle, plan.runbook.family) for service in plan.services}
+    courses = {service: PositionHistory(settle, plan.runbook.family) for service in plan.services}
     newest = max((one.seen.asked_at for one in plan.read_before), default=0.0)
     for one in plan.read_before:
         if one.service in courses:

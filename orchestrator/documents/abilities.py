@@ -11,12 +11,15 @@ from dataclasses import dataclass
 from typing import Literal
 
 from orchestrator.documents.lint.vocabulary import lint_words
+from orchestrator.documents.loader import load_runbook, shipped_runbooks
+from orchestrator.family.composite import browses
 from orchestrator.family.contract import Adapter
 from orchestrator.family.reachability import with_reachability
 from orchestrator.model.findings import Level
 from orchestrator.model.runbook import Runbook, Side
 
 Verdict = Literal["possible", "with attestation", "not"]
+_SNAPSHOT = "snapshot"
 # What a runbook needs and an adapter may lack. Other findings are faults of the runbook.
 _MISSING = frozenset({"unknown-reading", "unknown-action"})
 
@@ -28,6 +31,17 @@ class Ability:
     procedure: str
     verdict: Verdict
     why: tuple[str, ...] = ()
+
+
+def abilities_of(family: str, source: type[Adapter], target: type[Adapter]) -> list[Ability]:
+    """Every procedure of ``family`` that comes with the product, and a snapshot of the source."""
+    runbooks = [load_runbook(name) for name in shipped_runbooks() if name.partition("/")[0] == family]
+    snapshot = (
+        Ability(_SNAPSHOT, "possible")
+        if browses(source)
+        else Ability(_SNAPSHOT, "not", ("no adapter of it shows the messages of endpoints",))
+    )
+    return [*abilities(runbooks, source, target), snapshot]
 
 
 def abilities(runbooks: Iterable[Runbook], source: type[Adapter], target: type[Adapter]) -> Iterator[Ability]:

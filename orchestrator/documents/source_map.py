@@ -63,7 +63,7 @@ class Lines:
         return self.table.get(known)
 
 
-class Told(NamedTuple):
+class Diagnostic(NamedTuple):
     """A finding by its place in a definition, before anybody asks for its line."""
 
     path: Path
@@ -73,7 +73,7 @@ class Told(NamedTuple):
     hint: str = ""
 
 
-def findings_of(told: Iterable[Told], *, file: str | None, lines: Lines | None) -> list[Finding]:
+def findings_of(told: Iterable[Diagnostic], *, file: str | None, lines: Lines | None) -> list[Finding]:
     """With file and line, in the order of the file as far as it is known."""
     places = lines or Lines()
     found = [
@@ -114,7 +114,7 @@ def explain(
         for details in _relevant(error.errors(include_url=False, include_input=False), data, model)
         if (problem := _problem(details, data, model)) is not None
     ]
-    told = [Told(path, Level.ERROR, code, message, hint) for path, code, message, hint in dict.fromkeys(found)]
+    told = [Diagnostic(path, Level.ERROR, code, message, hint) for path, code, message, hint in dict.fromkeys(found)]
     return findings_of(told, file=file, lines=lines)
 
 

@@ -33,7 +33,7 @@ class Act:
     """Send this; its intent is on disk. After ``good_until``, by the fleet's clock, it must not leave any more: what it
     stands on is too old then."""
 
-    lane: str
+    service: str
     intent: int
     on: Side
     action: str
@@ -45,7 +45,7 @@ class Act:
 class Observation:
     """What one ``Observe`` saw, whole."""
 
-    lane: str
+    service: str
     mark: int
     seen: tuple[ev.Seen, ...]
     gauge: float | None
@@ -55,7 +55,7 @@ class Observation:
 class Ended:
     """How one ``Act`` ended. ``withheld``: the permit refused it, so that it never left."""
 
-    lane: str
+    service: str
     intent: int
     result: Result
     withheld: bool = False
@@ -65,7 +65,7 @@ class Ended:
 class Answer:
     """What a person said to an ``Ask``; None: nothing."""
 
-    lane: str
+    service: str
     gate: ev.GateOpened
     ruling: ev.Ruling | None
 
@@ -74,10 +74,10 @@ Command = Observe | Act
 Completion = Observation | Ended | Answer
 
 
-class Desk(Protocol):
+class Prompter(Protocol):
     """Where a person is asked, one question at a time."""
 
-    def ask(self, lane: str, gate: ev.GateOpened) -> ev.Ruling | None:
+    def ask(self, service: str, gate: ev.GateOpened) -> ev.Ruling | None:
         """The person's ruling; None when nobody is there to answer, or the question became moot."""
         ...
 
@@ -121,7 +121,7 @@ class Round:
             if len(self.seen) < len(self.request.asks):
                 return None
         ordered = tuple(self.seen[ask] for ask in self.request.asks)
-        return Observation(self.request.lane, self.request.mark, ordered, self._gauge())
+        return Observation(self.request.service, self.request.mark, ordered, self._gauge())
 
     def _gauge(self) -> float | None:
         wanted = self.request.gauge
@@ -152,7 +152,7 @@ class _Dated:
 
 
 @dataclass(slots=True)
-class SiteDesk:
+class SiteWorker:
     """One site's adapter and the requests gathered for it. Knows no threads. ``pace_s``: what an act took last."""
 
     side: Side
@@ -174,10 +174,10 @@ class SiteDesk:
     def observe(self, reading: str, rounds: Sequence[Round]) -> Iterator[Completion]:
         """One probe for all ``rounds`` that want ``reading`` of this side."""
         asked_at = self.clock.now()
-        services = list(dict.fromkeys(one.request.lane for one in rounds))
+        services = list(dict.fromkeys(one.request.service for one in rounds))
         answers = probe(self.adapter, reading, services)
         for one in rounds:
-            found = answers[one.request.lane]
+            found = answers[one.request.service]
             if isinstance(found, Failure):
                 seen = ev.Seen(on=self.side, reading=reading, asked_at=asked_at, failure=found)
             else:
@@ -188,7 +188,7 @@ class SiteDesk:
 
     def apply(self, action: str, acts: Sequence[Act]) -> Iterator[Completion]:
         """One request for all ``acts``; an error speaks for those not yet answered."""
-        calls = [Call(act.lane, act.args) for act in acts]
+        calls = [Call(act.service, act.args) for act in acts]
         waiting, began_at = list(acts), self.clock.now()
         permit = _Dated(self.permit, self.clock, min(act.good_until for act in acts))
         try:
@@ -197,22 +197,22 @@ class SiteDesk:
                 withheld = permit.refused and result.effect is Effect.NOT_SENT
                 permit.refused = False
                 self.pace_s = (self.clock.now() - began_at) / (len(acts) - len(waiting))
-                yield Ended(act.lane, act.intent, _of_this(act, result), withheld)
+                yield Ended(act.service, act.intent, _of_this(act, result), withheld)
         except AdapterError as error:
             effect = Effect.NOT_SENT if isinstance(error, NotObeyed) else Effect.DOUBTFUL
             withheld = permit.refused and effect is Effect.NOT_SENT
             for act in waiting:
-                result = Result(Call(act.lane, act.args), effect, detail=str(error), device=error.device)
-                yield Ended(act.lane, act.intent, result, withheld)
+                result = Result(Call(act.service, act.args), effect, detail=str(error), device=error.device)
+                yield Ended(act.service, act.intent, result, withheld)
             return
         for act in waiting:
-            result = Result(Call(act.lane, act.args), Effect.DOUBTFUL, detail="the adapter said nothing about it")
-            yield Ended(act.lane, act.intent, result)
+            result = Result(Call(act.service, act.args), Effect.DOUBTFUL, detail="the adapter said nothing about it")
+            yield Ended(act.service, act.intent, result)
 
 
 def _of_this(act: Act, result: Result) -> Result:
     """``result``, if it is about this act; a lane must not believe what was done to another one."""
-    call = Call(act.lane, act.args)
+    call = Call(act.service, act.args)
     if result.call == call:
         return result
     return Result(call, Effect.DOUBTFUL, detail=f"the adapter answered about {result.call.service} in its place")
@@ -236,11 +236,11 @@ class InlineFleet:
     """Everything on the caller's thread, in order, on the injected clock."""
 
     def __init__(
-        self, adapters: Mapping[Side, Adapter], permit: Permit, clock: Clock, *, desk: Desk | None = None
+        self, adapters: Mapping[Side, Adapter], permit: Permit, clock: Clock, *, prompter: Prompter | None = None
     ) -> None:
-        self._desks = {side: SiteDesk(side, adapter, permit, clock) for side, adapter in adapters.items()}
+        self._workers = {side: SiteWorker(side, adapter, permit, clock) for side, adapter in adapters.items()}
         self._clock = clock
-        self._person = desk
+        self._prompter = prompter
         self._jobs: dict[Side, list[Job]] = {side: [] for side in adapters}
         self._asks: list[Ask] = []
 
@@ -254,33 +254,33 @@ class InlineFleet:
 
     def collect(self, until: float | None) -> list[Completion]:
         done: list[Completion] = []
-        for side, desk in self._desks.items():
+        for side, worker in self._workers.items():
             jobs, self._jobs[side] = self._jobs[side], []
             if not jobs:
                 continue
             probes, acts = _probes_first(jobs)
             for reading, rounds in probes.items():
-                done.extend(desk.observe(reading, rounds))
+                done.extend(worker.observe(reading, rounds))
             for action, waiting in acts.items():
-                size = desk.batch(action)
+                size = worker.batch(action)
                 for begin in range(0, len(waiting), size):
-                    done.extend(desk.apply(action, waiting[begin : begin + size]))
+                    done.extend(worker.apply(action, waiting[begin : begin + size]))
         asks, self._asks = self._asks, []
-        if self._person is not None:
-            done.extend(Answer(ask.lane, ask.gate, self._person.ask(ask.lane, ask.gate)) for ask in asks)
+        if self._prompter is not None:
+            done.extend(Answer(ask.service, ask.gate, self._prompter.ask(ask.service, ask.gate)) for ask in asks)
         if not done and until is not None:
             self._clock.sleep(until - self._clock.now())
         return done
 
     def room(self, on: Side, action: str) -> int:
-        return self._desks[on].room(action)
+        return self._workers[on].room(action)
 
     def interrupt(self) -> None:
         """Nothing waits on this thread."""
 
     def close(self) -> None:
-        for desk in self._desks.values():
-            desk.adapter.close()
+        for worker in self._workers.values():
+            worker.adapter.close()
 
 
 def jobs_of(command: Command) -> list[tuple[Side, Job]]:

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from orchestrator.clock import Clock
 from orchestrator.core.decide import Ask
-from orchestrator.engine.dispatch import Act, Answer, Command, Completion, Desk, Job, SiteDesk, jobs_of
+from orchestrator.engine.dispatch import Act, Answer, Command, Completion, Job, Prompter, SiteWorker, jobs_of
 from orchestrator.family.contract import Adapter, Permit
 from orchestrator.model.runbook import Side
 
@@ -30,16 +30,17 @@ class ThreadedFleet:
         permit: Permit,
         clock: Clock,
         *,
-        desk: Desk | None = None,
+        prompter: Prompter | None = None,
         real: Callable[[float], float] = float,
     ) -> None:
         self._clock = clock
         self._real = real
         self._done: queue.SimpleQueue[Completion | BaseException | None] = queue.SimpleQueue()
-        self._workers = {
-            side: Worker(SiteDesk(side, adapter, permit, clock), self._done) for side, adapter in adapters.items()
+        self._threads = {
+            side: SiteThread(SiteWorker(side, adapter, permit, clock), self._done)
+            for side, adapter in adapters.items()
         }
-        self._asker = None if desk is None else _Asker(desk, self._done)
+        self._asker = None if prompter is None else _Asker(prompter, self._done)
 
     def submit(self, commands: Sequence[Command | Ask]) -> None:
         jobs: dict[Side, list[Job]] = defaultdict(list)
@@ -50,7 +51,7 @@ class ThreadedFleet:
             elif self._asker is not None:
                 self._asker.ask(command)
         for side, batch in jobs.items():
-            self._workers[side].give(batch)
+            self._threads[side].give(batch)
 
     def collect(self, until: float | None) -> list[Completion]:
         timeout = None if until is None else self._real(max(0.0, until - self._clock.now()))
@@ -67,27 +68,27 @@ class ThreadedFleet:
             return done
 
     def room(self, on: Side, action: str) -> int:
-        return self._workers[on].desk.room(action)
+        return self._threads[on].worker.room(action)
 
     def interrupt(self) -> None:
         self._done.put(None)
 
     def close(self) -> None:
-        for worker in self._workers.values():
+        for worker in self._threads.values():
             worker.stop()
 
 
-class Worker:
+class SiteThread:
     """A site's thread. Readings and actions take turns, so that neither starves; each goes out in batches."""
 
-    def __init__(self, desk: SiteDesk, done: queue.SimpleQueue[Completion | BaseException | None]) -> None:
-        self.desk = desk
+    def __init__(self, worker: SiteWorker, done: queue.SimpleQueue[Completion | BaseException | None]) -> None:
+        self.worker = worker
         self._done = done
         self._waiting: list[Job] = []
         self._changed = threading.Condition()
         self._stopping = False
         self._acted = True
-        self._thread = threading.Thread(target=self._run, name=f"site-{desk.side}", daemon=True)
+        self._thread = threading.Thread(target=self._run, name=f"site-{worker.side}", daemon=True)
         self._thread.start()
 
     def give(self, jobs: Sequence[Job]) -> None:
@@ -109,7 +110,7 @@ class Worker:
         except BaseException as error:  # noqa: BLE001 - carried to the engine's thread, which raises it
             self._done.put(error)
         finally:
-            self.desk.adapter.close()
+            self.worker.adapter.close()
 
     def _take(self) -> Callable[[], Iterator[Completion]] | None:
         """The next request: all waiting readings of one kind, or the oldest actions of one kind."""
@@ -129,21 +130,21 @@ class Worker:
     def _all_of(self, reading: str) -> Callable[[], Iterator[Completion]]:
         rounds = [job[1] for job in self._waiting if not isinstance(job, Act) and job[0] == reading]
         self._waiting = [job for job in self._waiting if isinstance(job, Act) or job[0] != reading]
-        return lambda: self.desk.observe(reading, rounds)
+        return lambda: self.worker.observe(reading, rounds)
 
     def _oldest(self, acts: Sequence[Act]) -> Callable[[], Iterator[Completion]]:
         action = acts[0].action
-        batch = [act for act in acts if act.action == action][: self.desk.batch(action)]
+        batch = [act for act in acts if act.action == action][: self.worker.batch(action)]
         taken = {id(act) for act in batch}
         self._waiting = [job for job in self._waiting if id(job) not in taken]
-        return lambda: self.desk.apply(action, batch)
+        return lambda: self.worker.apply(action, batch)
 
 
 class _Asker:
     """The thread that talks to a person: one question at a time."""
 
-    def __init__(self, desk: Desk, done: queue.SimpleQueue[Completion | BaseException | None]) -> None:
-        self._desk = desk
+    def __init__(self, prompter: Prompter, done: queue.SimpleQueue[Completion | BaseException | None]) -> None:
+        self._prompter = prompter
         self._done = done
         self._questions: queue.SimpleQueue[Ask] = queue.SimpleQueue()
         threading.Thread(target=self._run, name="desk", daemon=True).start()
@@ -155,8 +156,8 @@ class _Asker:
         while True:
             question = self._questions.get()
             try:
-                ruling = self._desk.ask(question.lane, question.gate)
+                ruling = self._prompter.ask(question.service, question.gate)
             except BaseException as error:  # noqa: BLE001 - carried to the engine's thread, which raises it
                 self._done.put(error)
                 return
-            self._done.put(Answer(question.lane, question.gate, ruling))
+            self._done.put(Answer(question.service, question.gate, ruling))

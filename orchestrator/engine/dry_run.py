@@ -11,7 +11,6 @@ from dataclasses import dataclass, replace
 from typing import TypeVar
 
 from orchestrator.clock import Clock
-from orchestrator.core.comparisons import RULES, compared_by
 from orchestrator.core.decide.evaluate import Verdict, judge_one, what_is_wrong
 from orchestrator.core.decide.for_each import listed
 from orchestrator.core.decide.foresee import foreseen, guard_broken_now, unanswered
@@ -19,6 +18,7 @@ from orchestrator.core.run import Lane
 from orchestrator.core.serving import is_suspended, lets_clients_in, role_in
 from orchestrator.engine.dry_run_lines import CommandAhead, Lines, Phase, ReadOnly
 from orchestrator.model import events as ev
+from orchestrator.model.comparisons import compared_by, comparison
 from orchestrator.model.facets import Facet
 from orchestrator.model.families import amount
 from orchestrator.model.outcome import Failure
@@ -294,7 +294,7 @@ class _Layout:
             yield self._asks(step.ask)
         if step.compare is not None:
             yield f"compared at both sites: {step.compare}"
-            rule = RULES[step.compare]
+            rule = comparison(step.compare)
             yield f"if that does not show it: {self._answers(rule.gate, rule.choices, 'stop')}"
         if step.for_each is not None:
             yield from self._notes_on_items(step)

@@ -171,7 +171,7 @@ class Engine:
     def _read_anew(self, draft: Draft, completions: Iterable[Completion]) -> Iterator[str]:
         """Every lane that has read something reads it again: it may be hours old. What comes in now tells its own age."""
         news = [done for done in completions if isinstance(done, Observation) and done.seen]
-        coming = {one.lane for one in news if self._clock.now() - min(s.asked_at for s in one.seen) < _SLOWEST_S}
+        coming = {one.service for one in news if self._clock.now() - min(s.asked_at for s in one.seen) < _SLOWEST_S}
         for service, lane in self.run_state.lanes.items():
             if lane.seen_mark == lane.mark and service not in coming and not lane.ended and not lane.outstanding:
                 draft.add(service, ev.ReadingsExpired(step=""))
@@ -193,19 +193,19 @@ class Engine:
         """Record what came back; the lanes it concerns."""
         touched = []
         for done in completions:
-            lane = draft.lane(done.lane)
+            service, lane = done.service, draft.lane(done.service)
             match done:
                 case Observation():
-                    if self._observing.get(done.lane) == done.mark:
-                        del self._observing[done.lane]
-                    draft.add(done.lane, ev.Observed(mark=done.mark, seen=self._dated(done.seen), gauge=done.gauge))
+                    if self._observing.get(service) == done.mark:
+                        del self._observing[service]
+                    draft.add(service, ev.Observed(mark=done.mark, seen=self._dated(done.seen), gauge=done.gauge))
                 case Ended():
-                    self._acting.end(done.lane, done.intent)
-                    draft.add(done.lane, ended(done))
+                    self._acting.end(service, done.intent)
+                    draft.add(service, ended(done))
                 case Answer():
-                    self._asking.discard((done.lane, done.gate.gate, done.gate.item))
+                    self._asking.discard((service, done.gate.gate, done.gate.item))
                     self._take_answer(draft, lane, done)
-            touched.append(done.lane)
+            touched.append(service)
         return touched
 
     def _dated(self, seen: tuple[ev.Seen, ...]) -> tuple[ev.Seen, ...]:
@@ -266,7 +266,7 @@ class Engine:
 
         Nothing but the inbox and the time is looked at meanwhile. Denied, or too late, every lane is refused.
         """
-        self._hearing.seek(draft)
+        self._hearing.request_approval(draft)
         sought = draft.approvals.sought
         if sought is not None and sought.expires_at not in (wake for wake, _ in self._wakes):
             heapq.heappush(self._wakes, (sought.expires_at, self.run_state.plan.services[0]))
@@ -346,11 +346,11 @@ class Engine:
                 self._claimed.append(self._claim(request))
                 continue
             if isinstance(request, Observe):
-                if self._observing.get(request.lane) == request.mark:
+                if self._observing.get(request.service) == request.mark:
                     continue
-                self._observing[request.lane] = request.mark
+                self._observing[request.service] = request.mark
             else:
-                key = (request.lane, request.gate.gate, request.gate.item)
+                key = (request.service, request.gate.gate, request.gate.item)
                 if key in self._asking:
                     continue
                 self._asking.add(key)
@@ -363,7 +363,7 @@ class Engine:
         now = self._clock.now()
         found = self._sites.claim(request, self._writer.epoch, now + self._ahead)
         seen = ev.Seen(on=request.on, reading=found.kind, asked_at=now, value=found)
-        return Observation(request.lane, request.mark, (seen,), None)
+        return Observation(request.service, request.mark, (seen,), None)
 
     # --- the end --------------------------------------------------------------------------------------------------
 

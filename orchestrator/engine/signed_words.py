@@ -10,8 +10,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 
 from orchestrator.core.approvals import APPROVAL_GATE, Approvals
-from orchestrator.core.decide import follow
-from orchestrator.core.decide.approve import alone, hear, propose, seek, why_denied
+from orchestrator.core.decide import apply_ruling
+from orchestrator.core.decide.approve import alone, propose, record_vote, request_approval, why_denied
 from orchestrator.core.run import Lane
 from orchestrator.engine.approvers import Approvers
 from orchestrator.engine.turn import Draft
@@ -87,11 +87,11 @@ class Hearing:
         signer = ""
         if signed is not None and is_signable(*about):
             signer = self._approvers.signer_of(approval_statement(self._run, *about, signed.at), signed)
-        self._add(draft, hear(draft.run.plan, draft.approvals, request, draft.at, signer=signer))
+        self._add(draft, record_vote(draft.run.plan, draft.approvals, request, draft.at, signer=signer))
 
-    def seek(self, draft: Draft) -> None:
+    def request_approval(self, draft: Draft) -> None:
         """Ask people about the plan, and take in what came of it."""
-        while events := seek(draft.run.plan, draft.approvals, draft.at):
+        while events := request_approval(draft.run.plan, draft.approvals, draft.at):
             self._add(draft, events)
 
     def _add(self, draft: Draft, events: Iterable[ev.Event]) -> None:
@@ -150,15 +150,15 @@ class Hearing:
     ) -> tuple[ev.Event, ...]:
         why = alone(draft.run.plan, draft.approvals, ruling.choice, signer)
         if not why:
-            return follow(draft.run.plan, lane, gate, ruling)
+            return apply_ruling(draft.run.plan, lane, gate, ruling)
         draft.add_own(ev.ApprovalRefused(by=ruling.by, account=ruling.account, uid=ruling.uid, host=host, why=why))
         return ()
 
 
-def question_number(records: Iterable[ev.Record], lane: str, gate: ev.GateOpened) -> int:
+def question_number(records: Iterable[ev.Record], service: str, gate: ev.GateOpened) -> int:
     """The number of the record with which ``gate`` was opened last; 0 if there is none."""
     key = (gate.gate, gate.item)
-    opened = (one for one in records if one.lane == lane and isinstance(one.event, ev.GateOpened))
+    opened = (one for one in records if one.lane == service and isinstance(one.event, ev.GateOpened))
     return max((one.seq for one in opened if _key(one.event) == key), default=0)
 
 

@@ -16,12 +16,12 @@ from orchestrator.errors import AdapterError, PerhapsObeyed, Unreachable
 from orchestrator.family.contract import (
     ActionSpec,
     Adapter,
+    AdapterContext,
     Browser,
     Call,
     Permit,
     ReadingSpec,
     Result,
-    Setting,
     family_named,
 )
 from orchestrator.model.inventory import Site
@@ -78,8 +78,8 @@ class CompositeAdapter:
     family: ClassVar[str] = ""
     _kinds: ClassVar[tuple[type[Adapter], ...]] = ()
 
-    def __init__(self, site: Site, setting: Setting) -> None:
-        self._parts = [kind(part, setting) for kind, part in zip(self._kinds, site.parts, strict=True)]
+    def __init__(self, site: Site, context: AdapterContext) -> None:
+        self._parts = [kind(part, context) for kind, part in zip(self._kinds, site.parts, strict=True)]
 
     def open(self) -> None:
         """Open every part, whatever becomes of the others.

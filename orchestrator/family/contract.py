@@ -171,7 +171,7 @@ class Secrets(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Setting:
+class AdapterContext:
     """What an adapter is given besides its site. ``read_only`` sessions have no way to send a changing command.
     ``witness`` gets what passes, from adapters that have an ``explanation``."""
 
@@ -184,6 +184,11 @@ class Setting:
 def family_named(kind: type[object]) -> str:
     """The family that an adapter says it speaks for; empty where it names none, as one of a third party may."""
     return str(getattr(kind, "family", ""))
+
+
+def speaks_ssh(kind: type[object]) -> bool:
+    """Does an adapter open SSH sessions, and so meet host keys? It says so in ``speaks_ssh``."""
+    return getattr(kind, "speaks_ssh", False) is True
 
 
 def explanation_of(kind: type[object]) -> Explanation | None:
@@ -199,15 +204,15 @@ class Adapter(Protocol):
     to use there, with the declarations of that site. One whose services may share something at a site, so that they
     cannot be moved apart, may have a class method ``shared(site, services)`` that says so in a sentence, or is empty.
     One that speaks for a family this program knows says so in a class variable ``family``, ``solace`` or ``amps``:
-    without it no command takes its pair for one of that family. One whose sessions tell the setting's witness of every
-    exchange has a class variable ``explanation`` (``exchanges.Explanation``).
+    without it no command takes its pair for one of that family. One whose sessions tell the context's witness of every
+    exchange has a class variable ``explanation`` (``exchanges.Explanation``). One of SSH sessions says ``speaks_ssh``.
     """
 
     readings: ClassVar[Mapping[str, ReadingSpec]]
     actions: ClassVar[Mapping[str, ActionSpec]]
     simulated: ClassVar[bool]
 
-    def __init__(self, site: Site, setting: Setting) -> None: ...
+    def __init__(self, site: Site, context: AdapterContext) -> None: ...
 
     def open(self) -> None:
         """Make the session now, so that a wrong password or host key is known early. Raises ``AdapterError``."""
@@ -256,7 +261,7 @@ class Endpoint:
 
 
 @dataclass(frozen=True, slots=True)
-class Counted:
+class EndpointStats:
     """What an endpoint says of itself: its depth, and what it ever spooled and deleted. None is unknown."""
 
     messages: int | None = None
@@ -265,7 +270,7 @@ class Counted:
 
 
 @dataclass(frozen=True, slots=True)
-class Held:
+class BrowsedMessage:
     """One message in an endpoint. ``number`` grows in the order in which it was spooled at this site; ``message_id`` is
     equal at both sites; ``spooled_at`` is by the device's clock; ``digest`` is of the content, where that can be read.
     ``expires_at`` is seconds since the epoch by the device's clock, 0 for never; ``dmq_eligible``: goes to the dead
@@ -295,11 +300,11 @@ class Browser(Protocol):
         """Every durable endpoint, the replication queue apart; in the same order each time. Raises ``AdapterError``."""
         ...
 
-    def count(self, endpoint: Endpoint) -> Counted:
+    def count(self, endpoint: Endpoint) -> EndpointStats:
         """What it says of itself now. Raises ``AdapterError``."""
         ...
 
-    def browse(self, endpoint: Endpoint, after: Held | None) -> Iterator[Held]:
+    def browse(self, endpoint: Endpoint, after: BrowsedMessage | None) -> Iterator[BrowsedMessage]:
         """Its messages in the order of their numbers; ``after``: only those behind it, whether it is still there or not
         (of ``after``, only ``number`` and ``message_id`` are meant). Raises ``AdapterError``, also in between."""
         ...

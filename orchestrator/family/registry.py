@@ -17,7 +17,7 @@ from importlib.metadata import EntryPoint, entry_points
 
 from orchestrator.errors import DefinitionError
 from orchestrator.family.composite import compose
-from orchestrator.family.contract import Adapter, Setting, family_named
+from orchestrator.family.contract import Adapter, AdapterContext, family_named
 from orchestrator.model.findings import Finding, Level
 from orchestrator.model.inventory import Site
 from orchestrator.suggestions import suggest
@@ -75,9 +75,9 @@ class Registry:
         """Is nothing of ``site`` real? A lab's site says so itself. Raises ``DefinitionError`` as ``get`` does."""
         return site.simulated or all(self.get(part.adapter).simulated for part in site.parts)
 
-    def adapter_for(self, site: Site, setting: Setting) -> Adapter:
+    def adapter_for(self, site: Site, context: AdapterContext) -> Adapter:
         """A new adapter, not yet open, that speaks for ``site``. Raises ``DefinitionError`` as ``get`` does."""
-        return self.declarations(site)(site, setting)
+        return self.declarations(site)(site, context)
 
     def findings(self) -> list[Finding]:
         """What is wrong with the adapters that are offered. Imports all of them, so not for every start."""

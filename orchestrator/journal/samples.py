@@ -50,7 +50,7 @@ def _moment(value: object) -> float:
     return parsed.timestamp()
 
 
-class LookLine(BaseModel):
+class ReadingSample(BaseModel):
     """What one look found of one service at one site.
 
     ``at``: when it was asked for, by this machine's clock. ``mate``: the other site of its pair. A reading that is not
@@ -105,17 +105,17 @@ def _is_finite(value: object) -> bool:
             return True
 
 
-def decode_line(text: str | bytes) -> LookLine:
+def decode_sample(text: str | bytes) -> ReadingSample:
     """The line of a kept look. Raises ``DefinitionError`` that says what is wrong with it."""
     try:
-        return LookLine.model_validate_json(text)
+        return ReadingSample.model_validate_json(text)
     except ValidationError as error:
         first = error.errors(include_url=False)[0]
         place = ".".join(str(part) for part in first["loc"])
         raise DefinitionError(f"{place}: {first['msg']}" if place else str(first["msg"])) from error
 
 
-def lines_of_look(
+def samples_of(
     look: str,
     by: By,
     at: float,
@@ -125,16 +125,16 @@ def lines_of_look(
     *,
     simulated: bool,
     mate: str | None = None,
-) -> list[LookLine]:
+) -> list[ReadingSample]:
     """One line for each of ``services``. ``answers``: by reading and service, also of readings that are not kept."""
     heads = [
-        LookLine(look=look, by=by, at=iso(at), simulated=simulated, site=site, service=service, mate=mate)
+        ReadingSample(look=look, by=by, at=iso(at), simulated=simulated, site=site, service=service, mate=mate)
         for service in services
     ]
     return [_line_of(head, answers) for head in heads]
 
 
-def _line_of(head: LookLine, answers: Mapping[str, Mapping[str, Reading | Failure]]) -> LookLine:
+def _line_of(head: ReadingSample, answers: Mapping[str, Mapping[str, Reading | Failure]]) -> ReadingSample:
     found = {name: answers[name][head.service] for name in KEPT if name in answers}
     # A device may say anything, also what is no text; UTF-8 must be able to hold it.
     failures = {
@@ -147,7 +147,7 @@ def _line_of(head: LookLine, answers: Mapping[str, Mapping[str, Reading | Failur
 
 
 @dataclass(slots=True)
-class LookFolder:
+class SampleFolder:
     """A directory of kept looks. ``scrub`` replaces secrets in what devices said."""
 
     path: Path
@@ -167,7 +167,7 @@ class LookFolder:
     ) -> Path:
         """Write one look, all of it or nothing; now and then remove those that are old. Raises ``OutputLost``."""
         look = f"{_compact(at)}-{self.by}-{secrets.token_hex(4)}"
-        lines = lines_of_look(look, self.by, at, site, answers, services, simulated=simulated, mate=mate)
+        lines = samples_of(look, self.by, at, site, answers, services, simulated=simulated, mate=mate)
         scrubbed = [line.model_copy(update={"failures": self.scrub(line.failures)}) for line in lines]
         try:
             self.path.mkdir(mode=0o700, parents=True, exist_ok=True)

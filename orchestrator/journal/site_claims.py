@@ -50,8 +50,8 @@ class Sites:
         self._claiming = {step.id: step for step in plan.runbook.steps if step.claim is not None}
 
     def claim(self, request: ClaimSite, epoch: int, at: float) -> SiteClaims:
-        """The answer to a lane's wish, recorded. Raises ``LeaseLost`` under an old epoch, ``JournalUnavailable``."""
-        key, where = self._keys[request.lane], self._where(request.on, request.thing)
+        """The answer to a lane's request, recorded. Raises ``LeaseLost`` under an old epoch, ``JournalUnavailable``."""
+        key, where = self._keys[request.service], self._where(request.on, request.thing)
 
         def ask(commit: Transaction) -> SiteClaims:
             head = head_if_any(commit, self._run)
@@ -61,7 +61,7 @@ class Sites:
             answer, state = granted(rows, request, Party(key, self._run, self._lane_of))
             if state is not None:
                 commit.run(sql.REMOVE_SITE_CLAIM, [{**where, "b_service": key}])
-                self._put(commit, where, Row(key, request.lane, self._run, state, at))
+                self._put(commit, where, Row(key, request.service, self._run, state, at))
             return answer
 
         return self._change(ask)

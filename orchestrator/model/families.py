@@ -14,6 +14,7 @@ from typing import cast
 
 from orchestrator.counting import counted
 from orchestrator.errors import DefinitionError
+from orchestrator.model.comparisons import Rule
 from orchestrator.model.facets import Facet
 from orchestrator.model.installed import installed
 from orchestrator.model.reading import Reading
@@ -27,7 +28,8 @@ SHIPPED = Path(str(resources.files("orchestrator"))).parent / "runbooks"
 class Words:
     """What people call its things. ``service``: what fails over on its own. ``backlog``: what is queued for the mate, in
     the singular (``message``, ``byte``); empty: not known. ``none_serves``: that no site serves; ``outage``: the same as
-    what was so for some time. ``keeps``: what a lost site takes with it.
+    what was so for some time. ``keeps``: what a lost site takes with it. ``option``: of the command line, that names one.
+    ``link_down``: that the link does not hold.
     """
 
     service: str = "service"
@@ -36,13 +38,16 @@ class Words:
     none_serves: str = "NO SITE IS ACTIVE"
     outage: str = "no active site"
     keeps: str = "what it holds"
+    option: str = "--service"
+    link_down: str = "the link is down ({site})"
 
 
 @dataclass(frozen=True, kw_only=True)
 class Family:
     """One kind of replicated system.
 
-    ``runbooks``: the folder that holds its procedures as ``<kind>.yaml``, or None. ``makes``: by action and argument, for
+    ``runbooks``: the folder that holds its procedures as ``<kind>.yaml``, or None. ``comparisons``: the
+    rules that its runbooks compare both sites by. ``makes``: by action and argument, for
     each value of the argument, whether a site serves once it has obeyed.
     """
 
@@ -50,6 +55,7 @@ class Family:
     words: Words
     readings: Mapping[str, type[Reading]]
     runbooks: Path | None
+    comparisons: Mapping[str, Rule] = field(default_factory=dict)
     makes: Mapping[tuple[str, str], Mapping[str, bool]] = field(default_factory=dict)
 
     @property

@@ -69,7 +69,6 @@ Duration = Annotated[
 ]
 Side = Literal["source", "target"]
 Claim = Literal["hold", "release"]
-Comparison = Literal["failback-safe", "sow-complete"]
 Choice = Literal[
     "wait", "revert", "escalate", "retry", "stop", "commit", "rollback", "waive", "attest", "later", "accept"
 ]
@@ -217,7 +216,7 @@ class Step(_Strict):
     reconfirm: tuple[Check, ...] = ()
     foresee: str | None = None
     ask: Approval | None = None
-    compare: Comparison | None = None
+    compare: str | None = None
     claim: Claim | None = None
     do: Do | None = None
     expect: tuple[Check, ...] = ()

@@ -6,11 +6,12 @@ program does not know is refused or shown as unknown (docs/reliability.md, promi
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 from orchestrator.documents.loader import shipped_runbooks
 from orchestrator.errors import DefinitionError
 from orchestrator.family.contract import family_named
+from orchestrator.family.offers import offering
 from orchestrator.model.families import family_called, known_families
 from orchestrator.model.inventory import Inventory, Site
 from orchestrator.operations.runtime import Tools
@@ -18,8 +19,6 @@ from orchestrator.operations.runtime import Tools
 AMPS, SOLACE = "amps", "solace"
 # What only an adapter of AMPS offers.
 _OF_AMPS = "set_client_transports"
-
-Choose = Callable[[Site], str]
 
 
 def family_of(tools: Tools, site: Site) -> str:
@@ -47,33 +46,21 @@ def known_family(tools: Tools, site: Site) -> str:
     return family
 
 
-def family_of_services(tools: Tools, inventory: Inventory, services: Sequence[str], pair: str | None) -> str:
-    """The family of the pair that is meant; ``solace`` when which pair is not clear, which planning then says.
+def family_meant(
+    tools: Tools, inventory: Inventory, services: Sequence[str], pair: str | None, *, is_known: bool = True
+) -> str:
+    """The family of the pair that is meant; empty when which pair is not clear, which planning then says.
 
-    Raises ``DefinitionError`` for a family that this program does not know."""
+    Raises ``DefinitionError`` for a family that this program does not know, if it ``is_known`` for sure."""
     fitting = [
         one
         for one in inventory.pairs
         if pair in (None, one.name) and (not services or any(service in one.services for service in services))
     ]
-    return known_family(tools, inventory.sites[fitting[0].sites[0]]) if len(fitting) == 1 else SOLACE
-
-
-def fitting(tools: Tools, kind: str, solace: str | Choose | None = None) -> Choose:
-    """The runbook of ``kind`` for the family of the source; across async links, AMPS has one of its own for some.
-
-    ``solace``: what decides there, if not the kind alone.
-    """
-
-    def choose(site: Site) -> str:
-        family = known_family(tools, site)
-        if family == AMPS:
-            return f"amps/{kind}-async" if kind in _APART and not has_sync_link(tools, site) else f"amps/{kind}"
-        if family == SOLACE and solace is not None:
-            return solace if isinstance(solace, str) else solace(site)
-        return shipped_by(family, kind)
-
-    return choose
+    if len(fitting) != 1:
+        return ""
+    site = inventory.sites[fitting[0].sites[0]]
+    return known_family(tools, site) if is_known else family_of(tools, site)
 
 
 def shipped_by(family: str, kind: str) -> str:
@@ -94,28 +81,17 @@ def see_offered(family: str, what: str, offering: Sequence[str] = (SOLACE, AMPS)
         )
 
 
-_APART = frozenset({"controlled", "uncontrolled", "failback"})
-
-
-def has_sync_link(tools: Tools, site: Site) -> bool:
-    """Does the inventory say that the site's link to its mate is sync? Without a word it is not: then somebody is
-    asked before messages are given up."""
-    return amps_part(tools, site).options.get("link") == "sync"
-
-
 def amps_part(tools: Tools, site: Site) -> Site:
     """The site as its adapter of AMPS sees it."""
     return next(one for one in site.parts if _OF_AMPS in tools.registry.get(one.adapter).actions)
 
 
 def see_roles(family: str) -> None:
-    """Raise ``DefinitionError`` where a service has no role, so that none can be repaired."""
-    see_offered(family, "repair")
-    if family == AMPS:
+    """Raise ``DefinitionError`` where a family ships no repair of two standby, or two active, sites."""
+    if f"{family}/repair-standby" not in shipped_runbooks():
+        instead = offering(family).instead("repair")
         raise DefinitionError(
-            "AMPS instances have no roles, so there are none to repair",
-            hint="`failover status` shows which instances let clients in; `failover restore` closes one, `failover "
-            "failback` opens it",
+            f"the family {family} does not offer repair", hint=instead or "see `failover runbook list`"
         )
 
 

@@ -14,11 +14,11 @@ from adapters.amps.config.model import Instance
 from adapters.amps.config.settings import Assumptions, ValidateOptions
 from adapters.amps.served import read_served
 from orchestrator.errors import AdapterError, DefinitionError
-from orchestrator.family.contract import Setting
+from orchestrator.family.contract import AdapterContext
+from orchestrator.family.readiness import Validated
 from orchestrator.model.inventory import Inventory, Pair, Site
 from orchestrator.operations.families import AMPS, family_of
 from orchestrator.operations.runtime import Tools
-from orchestrator.reports.readiness import Validated
 from validator.report import Level, ValidationFinding
 from validator.validate import validate
 
@@ -60,7 +60,7 @@ def configurations_of(
     part = next((one for one in site.parts if _serves(tools, one)), None)
     if part is None:
         return {(site.name, service): f"no adapter of {site.name} can fetch it" for service in services}
-    adapter = tools.registry.get(part.adapter)(part, Setting(tools.clock, tools.secrets, read_only=True))
+    adapter = tools.registry.get(part.adapter)(part, AdapterContext(tools.clock, tools.secrets, read_only=True))
     assert isinstance(adapter, ServesConfiguration)  # by _serves
     found: dict[tuple[str, str], Instance | str] = {}
     read: dict[str, Instance] = {}

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from orchestrator.characters import STEERING, spelled_out
 from orchestrator.clock import Clock
 from orchestrator.errors import AdapterError, DefinitionError, JournalUnavailable, NotStarted, Unreachable
-from orchestrator.family.contract import Adapter, Permit, Setting
+from orchestrator.family.contract import Adapter, AdapterContext, Permit
 from orchestrator.family.reachability import REACHABILITY
 from orchestrator.family.registry import Registry
 from orchestrator.family.secrets import SecretStore
@@ -29,7 +29,7 @@ from orchestrator.operations.secret_references import asks_somebody
 
 if TYPE_CHECKING:
     from orchestrator.engine.approvers import Approvers
-    from orchestrator.engine.dispatch import Desk, Fleet
+    from orchestrator.engine.dispatch import Fleet, Prompter
     from orchestrator.journal.journal import Journal
     from orchestrator.journal.signing import Signer
 
@@ -40,7 +40,7 @@ SIGNING_VARIABLE = "FAILOVER_SIGNING_KEY"
 # The name of the key in the state directory that signs if no other one is named.
 SIGNING_KEY = "signing.key"
 
-FleetMaker = Callable[[Mapping[Side, Adapter], Permit, Clock, "Desk | None"], "Fleet"]
+FleetMaker = Callable[[Mapping[Side, Adapter], Permit, Clock, "Prompter | None"], "Fleet"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -192,11 +192,11 @@ class Tools:
 
     def make_adapters(self, plan: ev.Plan, *, read_only: bool = False) -> dict[Side, Adapter]:
         """The same, not yet open."""
-        setting = Setting(clock=self.clock, secrets=self.secrets, read_only=read_only)
+        context = AdapterContext(clock=self.clock, secrets=self.secrets, read_only=read_only)
         sites = plan.inventory.sites
         return {
-            "source": self.registry.adapter_for(sites[plan.source], setting),
-            "target": self.registry.adapter_for(sites[plan.target], setting),
+            "source": self.registry.adapter_for(sites[plan.source], context),
+            "target": self.registry.adapter_for(sites[plan.target], context),
         }
 
     def ask_secrets(self, plan: ev.Plan) -> None:
@@ -206,14 +206,14 @@ class Tools:
             with suppress(NotStarted), self.adapters(plan):
                 pass
 
-    def make_fleet(self, plan: ev.Plan, permit: Permit, desk: Desk | None) -> Fleet:
+    def make_fleet(self, plan: ev.Plan, permit: Permit, prompter: Prompter | None) -> Fleet:
         """What carries commands to the devices of ``plan``."""
         from orchestrator.engine.dispatch_threaded import ThreadedFleet
 
         adapters = self.make_adapters(plan)
         if self.fleet is not None:
-            return self.fleet(adapters, permit, self.clock, desk)
-        return ThreadedFleet(adapters, permit, self.clock, desk=desk)
+            return self.fleet(adapters, permit, self.clock, prompter)
+        return ThreadedFleet(adapters, permit, self.clock, prompter=prompter)
 
 
 def _spoken_to(plan: ev.Plan) -> set[Side]:

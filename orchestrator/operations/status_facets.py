@@ -4,11 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from orchestrator.core.pair_position import End
+from orchestrator.core.pair_position import End, end_of
 from orchestrator.counting import counted
+from orchestrator.family.status import StatusPart
+from orchestrator.model.families import Family
 
-COLUMNS = ("service", "site", "serves", "link", "backlog", "in doubt", "")
-NUMBERS = ("backlog", "in doubt")
+
+def part_of(family: Family) -> StatusPart:
+    """Its readings with facets, and the columns that they fill."""
+    return StatusPart(
+        family.surveyed,
+        columns=("serves", "link", "backlog", "in doubt"),
+        numbers=frozenset({"backlog", "in doubt"}),
+        figures=lambda answers, service: figures_of(end_of(family, "", answers, service)),
+        cells=cells,
+    )
 
 
 def figures_of(end: End) -> dict[str, object]:

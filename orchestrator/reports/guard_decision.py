@@ -20,7 +20,7 @@ Kind = Literal["silent", "act", "leave", "safe", "unclear"]
 
 
 @dataclass(frozen=True, slots=True)
-class Sight:
+class GuardObservation:
     """What was seen in one look. ``here``: the guarded site, by service; ``there``: the role its mate tells, None
     unknown; ``fence``: the guarded site's doors, None where they cannot be read. ``others``: services for which the
     guarded site may be needed, so that its doors must stay open."""
@@ -33,7 +33,7 @@ class Sight:
 
 
 @dataclass(frozen=True, slots=True)
-class Standing:
+class GuardDecision:
     """``services``: on which to act; ``fence``: shut the doors too; ``why``: in words. ``both_active``: the services for
     which it and its mate both say that they are active."""
 
@@ -44,27 +44,29 @@ class Standing:
     both_active: tuple[str, ...] = ()
 
 
-def standing(sight: Sight) -> Standing:
+def decide_guard(observed: GuardObservation) -> GuardDecision:
     """What to do now."""
-    if not any(one.answers for one in sight.here.values()):
-        return Standing("silent", next(iter(one.why for one in sight.here.values()), "it does not answer"))
-    served = [service for service, role in sight.there.items() if role is Role.ACTIVE]
+    if not any(one.answers for one in observed.here.values()):
+        return GuardDecision("silent", next(iter(one.why for one in observed.here.values()), "it does not answer"))
+    served = [service for service, role in observed.there.items() if role is Role.ACTIVE]
     if not served:
-        return Standing("leave", "it answers, and its mate does not say that it is active itself")
-    active = [service for service in served if sight.here[service].role is Role.ACTIVE]
-    may_fence = sight.can_fence and not sight.others
-    doors = sight.fence.nodes if sight.fence is not None else ()
+        return GuardDecision("leave", "it answers, and its mate does not say that it is active itself")
+    active = [service for service in served if observed.here[service].role is Role.ACTIVE]
+    may_fence = observed.can_fence and not observed.others
+    doors = observed.fence.nodes if observed.fence is not None else ()
     is_open = may_fence and any(node.backbone_up for node in doors)
     if active or is_open:
         # Its doors concern all of them; without a fence, only those that are active there.
         why = _why(active, is_open=is_open)
-        return Standing("act", why, tuple(served if is_open else active), is_open, both_active=tuple(active))
-    untold = [sight.here[service] for service in served if sight.here[service].role is None]
+        return GuardDecision("act", why, tuple(served if is_open else active), is_open, both_active=tuple(active))
+    untold = [observed.here[service] for service in served if observed.here[service].role is None]
     if untold:
-        return Standing("unclear", f"it answers, and does not tell its role: {untold[0].why or 'no reason given'}")
-    if may_fence and (sight.fence is None or sight.fence.closed is not True):
-        return Standing("unclear", "it is standby, and not every node of it can be seen to be shut")
-    return Standing("safe", _safe(sight))
+        return GuardDecision(
+            "unclear", f"it answers, and does not tell its role: {untold[0].why or 'no reason given'}"
+        )
+    if may_fence and (observed.fence is None or observed.fence.closed is not True):
+        return GuardDecision("unclear", "it is standby, and not every node of it can be seen to be shut")
+    return GuardDecision("safe", _safe(observed))
 
 
 def _why(active: Sequence[str], *, is_open: bool) -> str:
@@ -72,7 +74,7 @@ def _why(active: Sequence[str], *, is_open: bool) -> str:
     return "; ".join([*parts, *(["its message backbone is up"] if is_open else [])])
 
 
-def _safe(sight: Sight) -> str:
-    if sight.others:
-        return f"it is standby; its doors stay open, because it may be needed for {', '.join(sight.others)}"
-    return "it is standby and fenced" if sight.can_fence else "it is standby; this program cannot fence it"
+def _safe(observed: GuardObservation) -> str:
+    if observed.others:
+        return f"it is standby; its doors stay open, because it may be needed for {', '.join(observed.others)}"
+    return "it is standby and fenced" if observed.can_fence else "it is standby; this program cannot fence it"

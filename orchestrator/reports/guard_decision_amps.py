@@ -14,11 +14,11 @@ from orchestrator.model.outcome import Failure
 from orchestrator.model.reading import Reading
 from orchestrator.model.readings import Reachability
 from orchestrator.model.readings_amps import Transports
-from orchestrator.reports.guard_decision import Standing
+from orchestrator.reports.guard_decision import GuardDecision
 
 
 @dataclass(frozen=True, slots=True)
-class AmpsSight:
+class AmpsGuardObservation:
     """What was seen in one look, by service. ``here``: whether the guarded instance answers; ``doors`` and ``there``: its
     transports, and those of its mate."""
 
@@ -27,25 +27,25 @@ class AmpsSight:
     there: Mapping[str, Reading | Failure]
 
 
-def standing_amps(sight: AmpsSight) -> Standing:
+def decide_guard_amps(observed: AmpsGuardObservation) -> GuardDecision:
     """What to do now."""
-    answering = [service for service, one in sight.here.items() if one.answers]
+    answering = [service for service, one in observed.here.items() if one.answers]
     if not answering:
-        why = next((one.why for one in sight.here.values() if one.why), "no reason given")
-        return Standing("silent", f"it does not answer: {why}")
-    served = [service for service in answering if _is_open(sight.there.get(service))]
+        why = next((one.why for one in observed.here.values() if one.why), "no reason given")
+        return GuardDecision("silent", f"it does not answer: {why}")
+    served = [service for service in answering if _is_open(observed.there.get(service))]
     if not served:
-        return Standing("leave", "it answers, and its mate does not say that it lets clients in")
-    told = {service: _is_closed(sight.doors.get(service)) for service in served}
+        return GuardDecision("leave", "it answers, and its mate does not say that it lets clients in")
+    told = {service: _is_closed(observed.doors.get(service)) for service in served}
     open_here = tuple(service for service, is_closed in told.items() if is_closed is False)
     if open_here:
-        return Standing("act", f"it lets clients in for {', '.join(open_here)}", open_here)
+        return GuardDecision("act", f"it lets clients in for {', '.join(open_here)}", open_here)
     untold = [service for service, is_closed in told.items() if is_closed is None]
     if untold:
-        found = sight.doors.get(untold[0])
+        found = observed.doors.get(untold[0])
         why = found.text if isinstance(found, Failure) else "it does not say"
-        return Standing("unclear", f"it answers; whether it lets clients in is unknown: {why}")
-    return Standing("safe", "it lets no client in; a restart could, so it stays guarded until it is restored")
+        return GuardDecision("unclear", f"it answers; whether it lets clients in is unknown: {why}")
+    return GuardDecision("safe", "it lets no client in; a restart could, so it stays guarded until it is restored")
 
 
 def _is_open(found: Reading | Failure | None) -> bool:

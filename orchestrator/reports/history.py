@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 from orchestrator.clock import iso
-from orchestrator.core.position import Course, courses_of
+from orchestrator.core.position import PositionHistory, courses_of
 from orchestrator.core.run import begin
 from orchestrator.counting import counted
 from orchestrator.journal.journal import Journal, RunRow
@@ -81,7 +81,7 @@ def _is_newer(at: float, known: tuple[float, object] | None) -> bool:
 class _Told:
     """What the records of one run tell, by service."""
 
-    courses: dict[str, Course]
+    courses: dict[str, PositionHistory]
     passed: dict[str, float] = field(default_factory=dict)
     suspended: set[str] = field(default_factory=set)
     outcomes: dict[str, ev.Outcome] = field(default_factory=dict)
@@ -89,30 +89,30 @@ class _Told:
     read: dict[tuple[str, Side], LastKnown] = field(default_factory=dict)
     standby: dict[tuple[str, Side], tuple[float, ReplicationStatus]] = field(default_factory=dict)
 
-    def take(self, lane: str, event: ev.Event, at: float) -> None:
+    def take(self, service: str, event: ev.Event, at: float) -> None:
         """One more record of a lane."""
-        self.courses[lane].take(event, at)
+        self.courses[service].take(event, at)
         match event:
             case ev.PointOfNoReturnPassed():
-                self.passed.setdefault(lane, at)
+                self.passed.setdefault(service, at)
             case ev.ActionIntended(action="set_reject_on_discard") if event.args.get("enabled") == "no":
-                self.suspended.add(lane)
+                self.suspended.add(service)
             case ev.LaneEnded():
-                self.outcomes[lane] = event.outcome
+                self.outcomes[service] = event.outcome
             case ev.LaneResumed():
-                self.outcomes.pop(lane, None)
+                self.outcomes.pop(service, None)
             case ev.Observed():
                 for seen in event.seen:
                     if isinstance(seen.value, QueueDepth) and seen.value.rejects_on_discard is not None:
-                        said = self.rejects.setdefault((lane, seen.on), {})
+                        said = self.rejects.setdefault((service, seen.on), {})
                         said[seen.value.rejects_on_discard] = seen.asked_at
-                    self.note(lane, seen)
+                    self.note(service, seen)
 
-    def note(self, lane: str, seen: ev.Seen) -> None:
+    def note(self, service: str, seen: ev.Seen) -> None:
         """One more reading."""
         if isinstance(seen.value, ReplicationStatus) and seen.value.role is Role.STANDBY:
-            self.standby[lane, seen.on] = seen.asked_at, seen.value
-        self.read.setdefault((lane, seen.on), LastKnown()).take(seen.value, seen.asked_at)
+            self.standby[service, seen.on] = seen.asked_at, seen.value
+        self.read.setdefault((service, seen.on), LastKnown()).take(seen.value, seen.asked_at)
 
     def moved(self, service: str) -> bool:
         """Did it change who is active?"""

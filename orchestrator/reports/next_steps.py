@@ -232,9 +232,10 @@ def _repair(kind: str, source: str, target: str, it: str, standing: tuple[Role |
 
 
 def named(runbook: str, service: str) -> str:
-    """The option that names a service, as it is typed; a name holds no quotes (``site.SERVICE_NAME``)."""
+    """The option that names a service, as it is typed; a name holds no quotes (``site.SERVICE_NAME``). ``runbook``: of
+    the family's, or the family itself."""
     word = service if service.replace("_", "").replace("-", "").isalnum() else f'"{service}"'
-    return f"--vpn {word}" if runbook.startswith("solace/") else f"--service {word}"
+    return f"{words_of(runbook.partition('/')[0]).option} {word}"
 
 
 def _when_stopped(report: RunReport, lane: LaneReport) -> str:

@@ -10,10 +10,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal
 
+from orchestrator.ages import span
 from orchestrator.core.fill_estimate import HIGH_SET, Filling
 from orchestrator.counting import counted
 from orchestrator.model.readings_solace import QueueDepth, ReplicationStatus
-from orchestrator.reports.ages import span
 
 State = Literal["unknown", "empty", "draining", "standing", "filling", "full"]
 # So long before it is full somebody should know, seconds.

@@ -12,12 +12,12 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Literal, TypeVar
 
+from orchestrator.ages import span
 from orchestrator.core.fill_estimate import HIGH_CLEAR, HIGH_SET
 from orchestrator.counting import counted
 from orchestrator.model.outcome import Failure
 from orchestrator.model.reading import Reading, sum_of
 from orchestrator.model.readings_amps import Clients, Links, Queues, TransactionLog, Transports
-from orchestrator.reports.ages import span
 
 Read = TypeVar("Read")
 # silent: it does not answer. unknown: it does not tell of its link. waiting: its publishers wait for a mate that is away.

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping
 from orchestrator.clock import iso
 from orchestrator.core import run as state
 from orchestrator.core.lifecycle import RESUMABLE_ENDS
-from orchestrator.core.position import FRESH_S, Course, courses_of
+from orchestrator.core.position import FRESH_S, PositionHistory, courses_of
 from orchestrator.core.serving import is_suspended, refuses_writes
 from orchestrator.model import events as ev
 from orchestrator.model.outcome import Effect
@@ -36,10 +36,10 @@ UNFINISHED_EXIT_CODE = 6
 class _LaneStory:
     """What the fold of the engine forgets: how long steps took, which decisions were made, how the pair stood."""
 
-    def __init__(self, plan: ev.Plan, service: str, course: Course) -> None:
+    def __init__(self, plan: ev.Plan, service: str, positions: PositionHistory) -> None:
         self._plan = plan
         self.service = service
-        self.course = course
+        self.positions = positions
         self.steps: dict[str, StepReport] = {}
         self.decisions: list[DecisionReport] = []
         self.actions = 0
@@ -54,7 +54,7 @@ class _LaneStory:
         self._asked: dict[tuple[str, str | None], tuple[int | None, float]] = {}  # how many at risk, and when
 
     def take(self, event: ev.Event, at: float) -> None:
-        self.course.take(event, at)
+        self.positions.take(event, at)
         self._account(event)
         match event:
             case ev.StepStarted():
@@ -147,7 +147,7 @@ def run_and_report(records: Iterable[ev.Record]) -> tuple[state.Run, RunReport]:
     run = state.begin(first)
     assert isinstance(first.event, ev.RunCreated)
     plan = run.plan
-    stories = {service: _LaneStory(plan, service, course) for service, course in courses_of(plan).items()}
+    stories = {service: _LaneStory(plan, service, positions) for service, positions in courses_of(plan).items()}
     approval = ApprovalStory(plan)
     for record in stream:
         run.fold(record)
@@ -183,9 +183,9 @@ def run_and_report(records: Iterable[ev.Record]) -> tuple[state.Run, RunReport]:
 
 
 def _lane_report(run: state.Run, began: float, story: _LaneStory) -> LaneReport:
-    lane, plan, course = run.lanes[story.service], run.plan, story.course
+    lane, plan, positions = run.lanes[story.service], run.plan, story.positions
     on_the_way = lane.came_from if lane.status == "needs-operator" else lane.status
-    since = course.position.nobody_since
+    since = positions.position.nobody_since
     return LaneReport(
         service=lane.service,
         status=lane.status,
@@ -193,13 +193,15 @@ def _lane_report(run: state.Run, began: float, story: _LaneStory) -> LaneReport:
         reason=lane.reason or lane.failure,
         steps=tuple(story.steps.values()),
         decisions=tuple(story.decisions),
-        outage_seconds=_outage(course),
+        outage_seconds=_outage(positions),
         drained_messages=story.drained,
         at_risk_messages=lane.escalated_at_risk,
         actions_sent=story.actions,
-        roles={plan.site_name(side): role for side in _SIDES if (role := course.role(side)) is not None},
+        roles={plan.site_name(side): role for side in _SIDES if (role := positions.role(side)) is not None},
         lets_clients_in={
-            plan.site_name(side): is_open for side in _SIDES if (is_open := course.lets_clients_in(side)) is not None
+            plan.site_name(side): is_open
+            for side in _SIDES
+            if (is_open := positions.lets_clients_in(side)) is not None
         },
         suspended=story.suspended,
         refuses_synchronous=story.refuses,
@@ -209,10 +211,10 @@ def _lane_report(run: state.Run, began: float, story: _LaneStory) -> LaneReport:
             GapReport(
                 since=iso(one.since), until=iso(one.until), seconds=round(one.seconds, 3), had_begun=one.had_begun
             )
-            for one in course.gaps
+            for one in positions.gaps
         ),
-        both_active=tuple(_both_active(course)),
-        left_behind=None if lane.outcome is ev.Outcome.REFUSED else _left_behind(plan, course, began),
+        both_active=tuple(_both_active(positions)),
+        left_behind=None if lane.outcome is ev.Outcome.REFUSED else _left_behind(plan, positions, began),
         undecided=_undecided(plan, lane),
         can_turn_back=on_the_way in ("ready", "running"),
         not_aborted=story.not_aborted,
@@ -223,14 +225,18 @@ def _lane_report(run: state.Run, began: float, story: _LaneStory) -> LaneReport:
 _SIDES: tuple[Side, Side] = ("source", "target")
 
 
-def _outage(course: Course) -> float | None:
+def _outage(positions: PositionHistory) -> float | None:
     """None while it goes on, and where its beginning is not known."""
-    is_known = course.gaps and course.position.nobody_since is None and not any(one.had_begun for one in course.gaps)
-    return round(sum(one.seconds for one in course.gaps), 3) if is_known else None
+    is_known = (
+        positions.gaps
+        and positions.position.nobody_since is None
+        and not any(one.had_begun for one in positions.gaps)
+    )
+    return round(sum(one.seconds for one in positions.gaps), 3) if is_known else None
 
 
-def _both_active(course: Course) -> Iterable[BothActiveReport]:
-    for one in course.both:
+def _both_active(positions: PositionHistory) -> Iterable[BothActiveReport]:
+    for one in positions.both:
         at_most = one.at_most_s
         yield BothActiveReport(
             first=iso(one.first),
@@ -250,20 +256,20 @@ _FAILED: Mapping[str, Side] = {
 }
 
 
-def _left_behind(plan: ev.Plan, course: Course, began: float) -> LeftBehind | None:
+def _left_behind(plan: ev.Plan, positions: PositionHistory, began: float) -> LeftBehind | None:
     """What a site that failed holds that its mate may lack. Of a fail-back: before it serves again, since what comes
     after that is new. Of any other move: what is still queued where activity was, if that was read and is something."""
     kind = plan.runbook.runbook.partition("/")[2].partition("-")[0]
     side = _FAILED.get(kind)
-    if kind == "uncontrolled" and course.found is None:
+    if kind == "uncontrolled" and positions.found is None:
         return None  # the target was not told to take over
     if plan.runbook.family == "amps" and kind != "uncontrolled":
         return None  # it has no queue for its mate; that both have caught up is what these runs end with
-    queued = (course.found or course.queued) if kind == "failback" else course.queued
+    queued = (positions.found or positions.queued) if kind == "failback" else positions.queued
     found = queued.get(side or "source")
     if side is None:
-        before = None if course.found is None else course.found.get("source")
-        if course.found is None or found is None or found == before or not found.messages:
+        before = None if positions.found is None else positions.found.get("source")
+        if positions.found is None or found is None or found == before or not found.messages:
             return None
     site = plan.site_name(side or "source")
     if found is None or found.messages is None:

@@ -15,7 +15,7 @@ from typing import Literal
 
 from orchestrator.core.drain_estimate import forecast
 from orchestrator.core.fill_estimate import Filling, Sample, filling
-from orchestrator.journal.samples import LookLine
+from orchestrator.journal.samples import ReadingSample
 from orchestrator.model.readings import Role
 from pipeline.watch.arrivals import Arrivals, Kept, Rules
 
@@ -40,7 +40,7 @@ class Read(Kept):
     failure: str = field(default="", compare=False)
 
     @classmethod
-    def of(cls, line: LookLine) -> Read | None:
+    def of(cls, line: ReadingSample) -> Read | None:
         """What a kept line says of the replication queue; None when it was not asked for one."""
         queue, status = line.replication_queue, line.replication
         if queue is None and "replication_queue" not in line.failures:

@@ -13,7 +13,7 @@ from operator import attrgetter
 from typing import Protocol
 
 from orchestrator.errors import DefinitionError
-from orchestrator.journal.samples import LookLine, decode_line
+from orchestrator.journal.samples import ReadingSample, decode_sample
 from pipeline.watch.alerts import Alert, AnyCourse, AnyFigures, Line, alert_of, unusable_alert
 from pipeline.watch.arrivals import Event, Rules
 from pipeline.watch.course import Course, Read
@@ -80,7 +80,9 @@ def _line(
     folded.alerts += [alert_of(event, found.site, found.service, line, rules) for event in happened]
 
 
-def _course(found: LookLine, read: Read | LinkRead, before: Mapping[Key, AnyCourse], folded: Folded) -> AnyCourse:
+def _course(
+    found: ReadingSample, read: Read | LinkRead, before: Mapping[Key, AnyCourse], folded: Folded
+) -> AnyCourse:
     """The one that goes on with this reading."""
     key = found.site, found.service
     if key not in folded.courses:
@@ -100,9 +102,9 @@ def _arrived(course: AnyCourse, read: Read | LinkRead, rules: Rules) -> Iterator
             raise DefinitionError("a message VPN and an AMPS service of this site are called alike")
 
 
-def _decoded(row: Row, site: str | None, service: str | None) -> LookLine:
+def _decoded(row: Row, site: str | None, service: str | None) -> ReadingSample:
     """The line. Raises ``DefinitionError``."""
-    found = decode_line(row.text)
+    found = decode_sample(row.text)
     if (found.site, found.service) != (site, service):
         raise DefinitionError("site or service cannot be told")
     ahead = found.at - row.written_at

@@ -16,7 +16,7 @@ from itertools import takewhile
 from typing import Literal
 
 from orchestrator.core.drain_estimate import forecast
-from orchestrator.journal.samples import OF_AMPS, LookLine
+from orchestrator.journal.samples import OF_AMPS, ReadingSample
 from orchestrator.model.outcome import Failure
 from orchestrator.reports.outlook_amps import HARDLY_S, AmpsLook
 from pipeline.watch.arrivals import Arrivals, Kept, Rules
@@ -39,10 +39,10 @@ class LinkRead(Kept):
     behind_s: float | None = field(default=None, compare=False)
     messages_out: int | None = field(default=None, compare=False)
     owned: int | None = field(default=None, compare=False)
-    line: LookLine | None = field(default=None, compare=False)
+    line: ReadingSample | None = field(default=None, compare=False)
 
     @classmethod
-    def of(cls, line: LookLine) -> LinkRead | None:
+    def of(cls, line: ReadingSample) -> LinkRead | None:
         """What a kept line says of an AMPS instance; None when it was not asked for its links."""
         if line.links is None and "links" not in line.failures:
             return None
@@ -194,7 +194,7 @@ class LinkCourse(Arrivals[LinkRead, LinkFigures]):
             yield "drain.stalled"
 
 
-def look_of(line: LookLine) -> AmpsLook:
+def look_of(line: ReadingSample) -> AmpsLook:
     """A kept line as ``failover watch`` looks at an instance; one of which nothing was had does not answer."""
     had = {name: getattr(line, name) for name in OF_AMPS if getattr(line, name) is not None}
     why = {name: text or "no reason was given" for name, text in line.failures.items() if name in OF_AMPS}

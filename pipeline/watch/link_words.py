@@ -7,9 +7,9 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
+from orchestrator.ages import span
 from orchestrator.clock import iso
 from orchestrator.model.readings_amps import CALM_INTERVALS
-from orchestrator.reports.ages import span
 from orchestrator.reports.outlook_amps import HAPPENED, AmpsOutlook, outlook_amps
 from orchestrator.reports.outlook_amps import figures_of as figures_of_look
 from pipeline.watch.arrivals import Rules

@@ -119,6 +119,10 @@ class Commanding(Generic[P, E]):
         sides = [(SIDE_NAMES.index(check.on), check) for check in checks]
         return all(matches(self._family.read(pair, side, check.reading), check.where) for side, check in sides)
 
+    def harmless(self, runbook: Runbook) -> list[str]:
+        commands = [do.args["command"] for do, checks in _proofs(runbook) if not checks]
+        return list(dict.fromkeys([*self._family.harmless(runbook), *commands]))
+
     def unexplored(self, runbook: Runbook) -> list[str]:
         return [*unexplored(runbook, self.words), *self._unknown]
 

@@ -1,23 +1,42 @@
-"""The families that can be explored, and which of them a runbook speaks of."""
+"""The models that a runbook can be explored with, and which of them it speaks of.
+
+Solace and AMPS have one of their own. Every other family that is installed is explored on the generic pair.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
+from orchestrator.model.families import family_called, known_families, needed_family
 from orchestrator.model.runbook import Runbook
 from proof.exploration.amps.family import Amps
 from proof.exploration.commands import Commanding, has_commands
 from proof.exploration.family import Family
+from proof.exploration.generic.family import Generic, can_be_modelled
 from proof.exploration.solace.family import Solace
 
 # A family's pair and evidence are known to itself alone.
-FAMILIES: tuple[Family[Any, Any], ...] = (Solace(), Amps())
-# By the first word of a runbook's name.
-MODELLED = frozenset({"solace", "amps"})
+OWN: tuple[Family[Any, Any], ...] = (Solace(), Amps())
+_NAMES = frozenset(one.name for one in OWN)
+
+
+def is_modelled(name: str) -> bool:
+    """Is there a model for the runbooks of this family? Of one that is not installed there may be, by its words."""
+    family = family_called(name)
+    return family is None or name in _NAMES or can_be_modelled(family)
+
+
+def _models(runbook: Runbook) -> Sequence[Family[Any, Any]]:
+    """That of its own family; of a runbook without one, all."""
+    names = [runbook.family] if runbook.family in known_families() else known_families()
+    others = [needed_family(name) for name in names if name not in _NAMES]
+    own = [one for one in OWN if one.name in names]
+    return [*own, *(Generic(one, runbook) for one in others if can_be_modelled(one))] or OWN
 
 
 def fitting(runbook: Runbook) -> Family[Any, Any]:
-    """The family that knows the most words of ``runbook``; of two that know as many, the first. With it, commands of
+    """The model that knows the most words of ``runbook``; of two that know as many, the first. With it, commands of
     the operator's own."""
-    family = min(FAMILIES, key=lambda one: len(one.unexplored(runbook)))
+    family = min(_models(runbook), key=lambda one: len(one.unexplored(runbook)))
     return Commanding(family, runbook) if has_commands(runbook) else family

@@ -128,7 +128,8 @@ class Sharing(Protocol[P]):
 class Family(Protocol[P, E]):
     """One family of services.
 
-    ``adapter``: the built-in one that declares its actions. ``half``: what has obeyed when only a part of a device did.
+    ``adapter``: the built-in one that declares its actions; empty: any of the family. ``half``: what
+    has obeyed when only a part of a device did.
     ``sharing``: what two services share; None: a pair of sites is of one service alone.
     """
 
@@ -144,6 +145,11 @@ class Family(Protocol[P, E]):
 
     def unexplored(self, runbook: Runbook) -> list[str]:
         """What of ``runbook`` the model does not know; empty when it can be explored."""
+        ...
+
+    def harmless(self, runbook: Runbook) -> list[str]:
+        """The actions and commands that are taken to change nothing that is read: what they do is not declared, and no
+        reading is to prove it."""
         ...
 
     def starts(self, runbook: Runbook) -> Iterator[tuple[str, P]]:
@@ -218,7 +224,7 @@ class Family(Protocol[P, E]):
         ...
 
 
-def land(family: Family[P, E], pair: P) -> P:
+def complete_pending(family: Family[P, E], pair: P) -> P:
     """The pair once what was obeyed has taken effect."""
     if pair.late is None:
         return pair

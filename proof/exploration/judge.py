@@ -14,7 +14,7 @@ from orchestrator.core.decide.gates import LEFT_GATE
 from orchestrator.family.contract import ActionSpec
 from orchestrator.model import events as ev
 from orchestrator.model.runbook import Runbook
-from proof.exploration.family import SIDE_NAMES, Change, E, Family, P, change_of, land
+from proof.exploration.family import SIDE_NAMES, Change, E, Family, P, change_of, complete_pending
 
 
 class Account(NamedTuple, Generic[E]):
@@ -92,7 +92,7 @@ class Judge(Generic[P, E]):
 
     def _in_force(self, account: Account[E], pair: P) -> list[str]:
         """The changes that nobody else has undone meanwhile, and those that are yet to land."""
-        landed = land(self._family, pair)
+        landed = complete_pending(self._family, pair)
         return [step for step in account.changes if self._family.is_so(landed, self._change_of(step))]
 
     def _not_left(self, account: Account[E]) -> tuple[str, ...]:

@@ -51,7 +51,7 @@ class Turn(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Standing(Generic[P, E]):
+class LaneState(Generic[P, E]):
     """A canonical lane and what it waits for. ``request``: a round of readings, or a claim, that it has asked for.
 
     ``can_wait``: something happens after a while, so that time may pass. ``deadlines``: ages that matter, ascending.
@@ -83,7 +83,7 @@ class Lanes(Generic[P, E]):
         self._plan = plan
         self._decide = decide
         self._follow = follow
-        self.standings: list[Standing[P, E]] = []
+        self.standings: list[LaneState[P, E]] = []
         self._numbers: dict[object, int] = {}
         self._places: dict[object, tuple[Ages, Live[P, E]]] = {}
         self._turns: dict[tuple[int, Stimulus], Turn] = {}
@@ -190,7 +190,7 @@ class Lanes(Generic[P, E]):
             number = self._numbers[key] = len(self.standings)
             settle, looks = (0.0, frozenset[str]()) if step is None else (step.settle, looked_at(step))
             can_wait = move.wake is not None and request is None
-            self.standings.append(Standing(lane, request, can_wait, ages.all, settle, looks, matters))
+            self.standings.append(LaneState(lane, request, can_wait, ages.all, settle, looks, matters))
         return number
 
     def _step(self, lane: Lane) -> Step | None:

@@ -10,18 +10,19 @@ from array import array
 from collections import Counter, deque
 from collections.abc import Hashable, Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Generic, NamedTuple, Protocol
+from typing import Any, Generic, NamedTuple, Protocol
 
-from orchestrator.core.decide import decide, follow
+from orchestrator.core.decide import apply_ruling, decide
 from orchestrator.family.contract import ActionSpec
 from orchestrator.model import events as ev
 from orchestrator.model.inventory import Inventory
 from orchestrator.model.runbook import Runbook
 from proof.exploration.families import fitting
-from proof.exploration.family import SIDE_NAMES
+from proof.exploration.family import SIDE_NAMES, Family
 from proof.exploration.judge import Judge
 from proof.exploration.lanes import SERVICE, Decide, Follow, Lanes
 from proof.exploration.rules import RULES
+from proof.exploration.vocabulary import dos_of
 from proof.exploration.ways import N, Way, Ways
 
 # So many attempts stand for all: the first one, and another one.
@@ -76,16 +77,19 @@ def explore(
     disturbances_max: int,
     examples_max: int = len(RULES),
     decide: Decide = decide,
-    follow: Follow = follow,
+    follow: Follow = apply_ruling,
+    family: Family[Any, Any] | None = None,
 ) -> Exploration:
     """Walk through ``runbook`` from all starts until everything was seen or a bound is reached. ``examples_max``: it is
     enough once so many rules are found broken.
 
-    ``actions``: their declarations; only those the model knows are looked up. ``decide`` and ``follow`` are the core's,
-    unless a control breaks them.
+    ``actions``: their declarations; without one for each action nothing is explored. ``decide`` and ``follow`` are the
+    core's, unless a control breaks them. ``family``: the model; None: the one that fits.
     """
-    family = fitting(runbook)
-    result = Exploration(runbook.runbook, family=family.name, unexplored=family.unexplored(runbook))
+    family = fitting(runbook) if family is None else family
+    undeclared = [f"action {do.action}" for do in dos_of(runbook) if do.action not in actions]
+    unexplored = list(dict.fromkeys([*family.unexplored(runbook), *undeclared]))
+    result = Exploration(runbook.runbook, family=family.name, unexplored=unexplored)
     if result.unexplored:
         result.is_exhausted = False
         return result

@@ -9,12 +9,12 @@ from collections.abc import Iterable, Iterator, Mapping
 
 from orchestrator.model import events as ev
 from orchestrator.model.outcome import Failure
-from orchestrator.model.reading import Reading, describe
+from orchestrator.model.reading import Reading, describe, items_of
 from orchestrator.model.readings_solace import Endpoints, Transactions
 from proof.exploration.rules import RULES
 from proof.exploration.search import Counterexample
 
-# What a line tells of a reading: what the models tell differently.
+# What a line tells of a reading: what the models tell differently. Of others, every field that is known.
 _SHOWN: Mapping[str, tuple[str, ...]] = {
     "replication": ("role", "bridge", "queue_bound"),
     "replication_queue": ("messages", "rejects_on_discard"),
@@ -56,7 +56,10 @@ def _value(value: Reading | None, failure: Failure | None) -> str:
         return ", ".join(str(item.state) for item in value.items) or "none"
     if isinstance(value, Endpoints):
         return ", ".join(f"{item.messages} messages" for item in value.items)
-    names = [name for name in _SHOWN[value.kind] if getattr(value, name) is not None]
+    shown = _SHOWN.get(value.kind) or [name for name in type(value).model_fields if name not in ("kind", "items")]
+    if not shown:
+        return f"{len(items_of(value) or ())} listed"
+    names = [name for name in shown if getattr(value, name) is not None]
     return f"({describe(value, names)})" if names else "unknown"
 
 

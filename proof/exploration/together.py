@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterator, Mapping
 from typing import Any, Generic
 
-from orchestrator.core.decide import ClaimSite, decide, follow
+from orchestrator.core.decide import ClaimSite, apply_ruling, decide
 from orchestrator.core.decide.granting import granted
 from orchestrator.core.run import Lane
 from orchestrator.family.contract import ActionSpec
@@ -335,7 +335,7 @@ def explore_together(
     disturbances_max: int,
     examples_max: int = len(RULES),
     decide: Decide = decide,
-    follow: Follow = follow,
+    follow: Follow = apply_ruling,
     grant: Grant = granted,
 ) -> dict[int, Exploration]:
     """Walk through ``runbook`` with two services, in one run and in two at once: by the number of runs. Empty where it

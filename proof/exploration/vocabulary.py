@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 
-from orchestrator.core.comparisons import compared_by
+from orchestrator.model.comparisons import compared_by
 from orchestrator.model.runbook import Check, Do, Runbook, Step
 from proof.exploration.family import Words
 

@@ -12,7 +12,7 @@ from orchestrator.core.decide import ClaimSite, Observe
 from orchestrator.model import events as ev
 from orchestrator.model.outcome import Effect
 from orchestrator.model.readings import SiteClaims
-from proof.exploration.family import SIDE_NAMES, E, Family, Move, P, land
+from proof.exploration.family import SIDE_NAMES, E, Family, Move, P, complete_pending
 from proof.exploration.judge import Account, Act, Judge, act_of
 from proof.exploration.lanes import Lanes, Stimulus, Turn
 from proof.exploration.rounds import NOW, Ask, rounds
@@ -107,7 +107,7 @@ class Ways(Generic[P, E]):
                 what = "somebody resumes it" if standing.lane.ended else "the process dies; another one resumes"
                 yield self._resumed(node, node.pair, node.account, what, abort=abort)
             return
-        act, base = node.acts[0], land(self._family, node.pair)
+        act, base = node.acts[0], complete_pending(self._family, node.pair)
         what = f"the process dies before the {act.change.action} leaves"
         yield self._resumed(node, base, node.account, what, abort=abort)
         for what, effect, pair, account, broken in self._outcomes(node.account, base, act):
@@ -117,7 +117,7 @@ class Ways(Generic[P, E]):
 
     def _performed(self, node: Node[P, E], undisturbed: bool) -> Iterator[Way[Node[P, E]]]:
         """What may come of the first action under way."""
-        act, base = node.acts[0], land(self._family, node.pair)
+        act, base = node.acts[0], complete_pending(self._family, node.pair)
         where = f"{act.change.action} at the {SIDE_NAMES[act.change.side]}"
         is_calm = True
         for what, effect, pair, account, broken in self._outcomes(node.account, base, act):
@@ -211,7 +211,7 @@ class Ways(Generic[P, E]):
         """What is on its way may land; whatever else the family says may happen."""
         if pair.late is not None:
             where = f"{pair.late.action} at the {SIDE_NAMES[pair.late.side]}"
-            yield f"the {where} takes effect late", land(self._family, pair), True
+            yield f"the {where} takes effect late", complete_pending(self._family, pair), True
         yield from self._family.drifts(pair, asked, looks)
 
     def _answers_of(self, pair: P, asks: tuple[Ask, ...]) -> list[tuple[str, int]]:
@@ -233,7 +233,7 @@ class Ways(Generic[P, E]):
             return
         yield self._step(node, "a moment passes", "calm", ("wait",), lambda: self._lanes.waited(node.lane, None))
         for seconds in standing.deadlines:
-            pair = land(self._family, node.pair) if seconds >= standing.settle else node.pair
+            pair = complete_pending(self._family, node.pair) if seconds >= standing.settle else node.pair
             turn = self._turn(node, ("wait", seconds), lambda: self._lanes.waited(node.lane, seconds))  # noqa: B023
             yield self._way(node._replace(pair=pair), f"{seconds:.0f}s pass", "calm", turn)
 

@@ -19,7 +19,7 @@ from proof.simulation.process import Onlooker, Process
 from proof.simulation.story import Omission, Quirk
 
 
-class NightAdapter:
+class SimulatedAdapter:
     """Calls go out one by one, so that a process can die between any two of them."""
 
     def __init__(
@@ -106,7 +106,7 @@ class NightAdapter:
 class _WatchedPermit:
     """The permit itself, and then a word to the onlooker: from here on the command leaves."""
 
-    def __init__(self, inner: Permit, adapter: NightAdapter, action: str, call: Call) -> None:
+    def __init__(self, inner: Permit, adapter: SimulatedAdapter, action: str, call: Call) -> None:
         self._inner, self._adapter, self._action, self._call = inner, adapter, action, call
         self.has_left = False
 

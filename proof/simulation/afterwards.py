@@ -16,9 +16,9 @@ from orchestrator.reports.report import run_and_report
 from proof.promises import Broken, Judge
 
 if TYPE_CHECKING:
-    from proof.simulation.journal import NightJournal
+    from proof.simulation.journal import SimulatedJournal
     from proof.simulation.led import Led
-    from proof.simulation.night import Night
+    from proof.simulation.night import SimulatedRun
 
 # docs/operations.md, "Exit codes"; a run that is not at its end needs somebody.
 _EXIT_CODES = {"done": 0, "refused": 3, "reverted": 5, "escalated": 9, "needs-operator": 6, "stuck": 7}
@@ -122,7 +122,7 @@ def _tampered_store(journal: Journal, run: str, chance: Random) -> Iterator[Brok
         connection.exec_driver_sql(f"INSERT OR IGNORE INTO events VALUES ({places})", tuple(last))
 
 
-def secrets_told(store: NightJournal, forms: Sequence[str]) -> Iterator[Broken]:
+def secrets_told(store: SimulatedJournal, forms: Sequence[str]) -> Iterator[Broken]:
     """Promise 10: no secret is in anything that was written."""
     for text in store.texts():
         if any(form in text for form in forms):
@@ -130,38 +130,38 @@ def secrets_told(store: NightJournal, forms: Sequence[str]) -> Iterator[Broken]:
             return
 
 
-def tries_again(night: Night, led: Led) -> Iterator[Broken]:
+def tries_again(simulation: SimulatedRun, led: Led) -> Iterator[Broken]:
     """Promise 5: the services of a run that has ended are free for others, those of one that can be resumed are not; and
     what was asked with one key is not begun again."""
     lanes = led.judge.case.lanes.values()
     is_free = all(lane.outcome not in (None, "needs-operator", "stuck") for lane in lanes)
     made = ev.RunCreated(plan=led.plan, by="bob", version="0")
-    if night.story.keyed:
+    if simulation.story.keyed:
         try:
-            create_run(night.store, night.clock, f"{led.name}-again", made, key=night.key_of(led))
+            create_run(simulation.store, simulation.clock, f"{led.name}-again", made, key=simulation.key_of(led))
         except (KeyUsed, LeaseHeld):
             pass
         else:
             yield Broken(5, "the same was begun once more with one and the same key")
             return
-    if night.is_taken(led) or any(one.is_refused for one in night.leds):
+    if simulation.is_taken(led) or any(one.is_refused for one in simulation.leds):
         return
-    if is_free and not _can_begin(night, led, made):
+    if is_free and not _can_begin(simulation, led, made):
         # The last process may have died between its last record and letting go: then it is resumed, as everybody is told.
         led.let_go()
-        night.let_go(led)
-        if not _can_begin(night, led, made):
+        simulation.let_go(led)
+        if not _can_begin(simulation, led, made):
             yield Broken(5, "the run has ended, and its services are still claimed")
-    elif not is_free and _can_begin(night, led, made):
+    elif not is_free and _can_begin(simulation, led, made):
         yield Broken(5, "another run could begin with services of a run that is not at its end")
 
 
-def _can_begin(night: Night, led: Led, made: ev.RunCreated) -> bool:
+def _can_begin(simulation: SimulatedRun, led: Led, made: ev.RunCreated) -> bool:
     """Could somebody begin the same now?"""
     again = f"{led.name}-again"
     try:
-        create_run(night.store, night.clock, again, made)
+        create_run(simulation.store, simulation.clock, again, made)
     except LeaseHeld:
         return False
-    night.store.forget_claims(again)
+    simulation.store.forget_claims(again)
     return True

@@ -18,12 +18,12 @@ from proof.simulation.scene import FamilyDraw, Scene
 from proof.simulation.solace.draw import SolaceDraw
 from proof.simulation.story import (
     KINDS,
+    FaultEvent,
     Kind,
     Lag,
     Omission,
     Person,
     Story,
-    Strike,
     StrikeKind,
     family_of,
     runbook_of,
@@ -92,7 +92,7 @@ def _kind(chance: Random, seed: int, kinds: Sequence[Kind]) -> Kind:
     return apart.choice(rare) if rare and apart.random() < _RARE else usual
 
 
-def _with_more(story: Story, scene: Scene, family: FamilyDraw, strikes: tuple[Strike, ...]) -> Story:
+def _with_more(story: Story, scene: Scene, family: FamilyDraw, strikes: tuple[FaultEvent, ...]) -> Story:
     """What is beside the run, each drawn apart from the rest."""
     seed = story.seed
     story = story.model_copy(update=family.apart(Random(f"failover apart {seed}"), story))
@@ -136,14 +136,14 @@ def _untold(seed: int, kind: Kind, family: FamilyDraw) -> tuple[Omission, ...]:
     return (Omission(reading=reading, field=field, skip=chance.choice((0, 0, 0, 2)), times=times),)
 
 
-def _elsewhere(story: Story, strikes: Sequence[Strike], family: FamilyDraw) -> tuple[Strike, ...]:
+def _elsewhere(story: Story, strikes: Sequence[FaultEvent], family: FamilyDraw) -> tuple[FaultEvent, ...]:
     """Where somebody is asked at the desk, somebody else may answer from another terminal. Drawn apart, too."""
     chance = Random(f"failover other terminal {story.seed}")
     if story.person is None or chance.random() >= _FROM_ELSEWHERE:
         return ()
     free = [at for at in range(1, 40) if all(one.at != at for one in strikes)]
     choice = chance.choice([*_ANSWERS[1:], *(one for choices in family.choices.values() for one in choices)])
-    return (Strike(at=chance.choice(free), kind="answer", choice=choice),)
+    return (FaultEvent(at=chance.choice(free), kind="answer", choice=choice),)
 
 
 def _waves(chance: Random, services: Sequence[str]) -> Waves | None:
@@ -199,7 +199,7 @@ def _policy(chance: Random, family: FamilyDraw, scene: Scene) -> Policy:
     )
 
 
-def _strikes(chance: Random, story: Story, calls: Sequence[str]) -> tuple[Strike, ...]:
+def _strikes(chance: Random, story: Story, calls: Sequence[str]) -> tuple[FaultEvent, ...]:
     """What happens to processes, at instants of their own."""
     # About as many instants as the run has; later ones hit what comes after a death.
     spread = (60 + 50 * len(story.services)) * chance.choice((1, 1, 2))
@@ -212,7 +212,7 @@ def _place(chance: Random, at: int, calls: Sequence[str]) -> dict[str, Any]:
     return {"at": at} if chance.random() < 0.65 else {"near": chance.choice(calls), "at": chance.randrange(1, 7)}
 
 
-def _strike(chance: Random, at: int, story: Story, calls: Sequence[str]) -> Strike:
+def _strike(chance: Random, at: int, story: Story, calls: Sequence[str]) -> FaultEvent:
     kinds: list[StrikeKind] = [kind for kind, _ in _STRIKES]
     weights = [weight for _, weight in _STRIKES]
     if story.on_disk:
@@ -223,7 +223,7 @@ def _strike(chance: Random, at: int, story: Story, calls: Sequence[str]) -> Stri
     )
     place = _place(chance, at, calls)
     elsewhere = kind == "kill" and chance.random() < 0.25
-    return Strike(
+    return FaultEvent(
         **place,
         kind=kind,
         seconds=seconds,

@@ -10,7 +10,7 @@ from random import Random
 from typing import Any
 
 from proof.simulation.scene import FamilyDraw
-from proof.simulation.story import Part, Quirk, QuirkKind, Slow, Sought, Story, Strike, StrikeKind, Word
+from proof.simulation.story import FaultEvent, Part, Quirk, QuirkKind, Slow, Sought, Story, StrikeKind, Word
 
 _THREADED = 0.4  # of all runs
 _SLOW, _QUIRKY, _SOUGHT, _SECRET, _KEYED = 0.14, 0.12, 0.06, 0.2, 0.3
@@ -105,11 +105,11 @@ _BESIDES: Mapping[StrikeKind, float] = {
 _ON_DISK: Mapping[StrikeKind, float] = {"journal replaced": 0.25, "torn": 0.2}
 
 
-def strikes(story: Story, family: FamilyDraw, taken: Sequence[Strike]) -> tuple[Strike, ...]:
+def strikes(story: Story, family: FamilyDraw, taken: Sequence[FaultEvent]) -> tuple[FaultEvent, ...]:
     """Each kind at an instant of its own: any, or next to one of the commands."""
     chance = Random(f"failover besides {story.seed}")
     used = {(one.near, one.at) for one in taken}
-    found: list[Strike] = []
+    found: list[FaultEvent] = []
     for kind, likely in {**_BESIDES, **(_ON_DISK if story.on_disk else {})}.items():
         if chance.random() >= likely:
             continue
@@ -122,7 +122,7 @@ def strikes(story: Story, family: FamilyDraw, taken: Sequence[Strike]) -> tuple[
     return tuple(found)
 
 
-def _strike(chance: Random, kind: StrikeKind, story: Story, family: FamilyDraw) -> Strike:
+def _strike(chance: Random, kind: StrikeKind, story: Story, family: FamilyDraw) -> FaultEvent:
     is_near = chance.random() < 0.5
     at = chance.randrange(1, 8) if is_near else chance.randrange(4, 60 + 30 * len(story.services))
     more: dict[str, Any] = {}
@@ -131,7 +131,7 @@ def _strike(chance: Random, kind: StrikeKind, story: Story, family: FamilyDraw) 
         more["lives"] = chance.choice((None, 0, 1, 3, 10)) if kind == "pause" else None
     if kind == "outside" or (kind in ("kill", "step", "pause") and chance.random() < 0.3):
         more["meanwhile"] = family.episode(chance, story)
-    return Strike(
+    return FaultEvent(
         at=at,
         near=chance.choice(family.calls) if is_near else "",
         kind=kind,
@@ -149,11 +149,11 @@ def _seconds(chance: Random, kind: StrikeKind, family: FamilyDraw) -> float:
     return chance.choice((0.1, 1.0, 8.0, 20.0))
 
 
-def _besides(chance: Random, used: set[tuple[str, int]]) -> list[Strike]:
+def _besides(chance: Random, used: set[tuple[str, int]]) -> list[FaultEvent]:
     """The moments in the first run at which another one begins, and goes on."""
     instants = sorted(chance.sample(range(10, 90), k=chance.choice((1, 2, 3))))
     return [
-        Strike(at=at, kind="beside", lives=chance.choice((None, 12, 25, 40)))
+        FaultEvent(at=at, kind="beside", lives=chance.choice((None, 12, 25, 40)))
         for at in instants
         if ("", at) not in used
     ]

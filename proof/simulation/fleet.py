@@ -17,8 +17,8 @@ from typing import Protocol, cast
 
 from orchestrator.clock import Clock
 from orchestrator.core.decide import Ask
-from orchestrator.engine.dispatch import Act, Answer, Command, Completion, Job, Observation, SiteDesk, jobs_of
-from orchestrator.engine.dispatch_threaded import ThreadedFleet, Worker
+from orchestrator.engine.dispatch import Act, Answer, Command, Completion, Job, Observation, SiteWorker, jobs_of
+from orchestrator.engine.dispatch_threaded import SiteThread, ThreadedFleet
 from orchestrator.family.contract import Adapter, Permit
 from orchestrator.model import events as ev
 from orchestrator.model.runbook import Side
@@ -42,16 +42,16 @@ class Thoughtful(Protocol):
         """How long they think, seconds."""
         ...
 
-    def say(self, lane: str, gate: ev.GateOpened) -> ev.Ruling | None:
+    def say(self, service: str, gate: ev.GateOpened) -> ev.Ruling | None:
         """What they say then."""
         ...
 
 
-class _Turn(Worker):
+class _Turn(SiteThread):
     """A site's worker whose turns are given to it: at each it does one call of a request."""
 
-    def __init__(self, desk: SiteDesk) -> None:
-        self.desk = desk
+    def __init__(self, worker: SiteWorker) -> None:
+        self.worker = worker
         self._waiting: list[Job] = []
         self._changed = _Unshared()  # type: ignore[assignment]
         self._stopping = False
@@ -77,7 +77,7 @@ class _Turn(Worker):
     def rounds_of(self, reading: str) -> list[tuple[str, int]]:
         """The rounds that wait for this reading, by lane and mark."""
         jobs = (job for job in self._waiting if not isinstance(job, Act))
-        return [(one.request.lane, one.request.mark) for name, one in jobs if name == reading]
+        return [(one.request.service, one.request.mark) for name, one in jobs if name == reading]
 
     def turn(self) -> list[Completion]:
         """One call more; what came of it."""
@@ -114,7 +114,7 @@ class SeededFleet(ThreadedFleet):
         permit: Permit,
         clock: Clock,
         *,
-        desk: Thoughtful | None,
+        prompter: Thoughtful | None,
         seed: int,
         is_dead: Callable[[], bool],
     ) -> None:
@@ -123,14 +123,14 @@ class SeededFleet(ThreadedFleet):
         self._real = float
         self._done = SimpleQueue()
         self._asker = None
-        self._turns = {side: _Turn(SiteDesk(side, adapter, permit, clock)) for side, adapter in adapters.items()}
-        self._workers = cast("dict[Side, Worker]", self._turns)
+        self._turns = {side: _Turn(SiteWorker(side, adapter, permit, clock)) for side, adapter in adapters.items()}
+        self._threads = cast("dict[Side, SiteThread]", self._turns)
         self._adapters = adapters
         self._chance = Random(f"failover threads {seed}")
         self._order = count()
         self._not_before: dict[tuple[str, int], float] = {}  # when the answers to a round are there
         self._coming: list[tuple[float, int, Completion]] = []
-        self._person = desk
+        self._prompter = prompter
         self._asked: deque[Ask] = deque()
         self._thinking: tuple[float, Ask] | None = None
 
@@ -175,7 +175,7 @@ class SeededFleet(ThreadedFleet):
         if turn.under_way is None:
             name = turn.next_name()
             if turn.after is None:
-                before, turn.after = cast("Delayed", turn.desk.adapter).delay(name)
+                before, turn.after = cast("Delayed", turn.worker.adapter).delay(name)
                 if before:
                     turn.free_at = self._clock.now() + before
                     return
@@ -188,19 +188,19 @@ class SeededFleet(ThreadedFleet):
         for completion in done:
             due = arrival
             if isinstance(completion, Observation):
-                due = max(due, self._not_before.pop((completion.lane, completion.mark), 0.0))
+                due = max(due, self._not_before.pop((completion.service, completion.mark), 0.0))
             heapq.heappush(self._coming, (due, next(self._order), completion))
 
     def _listen(self) -> None:
         """One question at a time: a person thinks, and everything else goes on."""
-        if self._person is None:
+        if self._prompter is None:
             self._asked.clear()
             return
         if self._thinking is None and self._asked:
-            self._thinking = self._clock.now() + self._person.thinks(), self._asked.popleft()
+            self._thinking = self._clock.now() + self._prompter.thinks(), self._asked.popleft()
         if self._thinking is not None and self._thinking[0] <= self._clock.now():
             ask, self._thinking = self._thinking[1], None
-            said = Answer(ask.lane, ask.gate, self._person.say(ask.lane, ask.gate))
+            said = Answer(ask.service, ask.gate, self._prompter.say(ask.service, ask.gate))
             heapq.heappush(self._coming, (self._clock.now(), next(self._order), said))
 
     def interrupt(self) -> None:

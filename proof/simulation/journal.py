@@ -78,7 +78,7 @@ class _Away:
             raise sqlite3.OperationalError("the server does not answer")
 
 
-class NightJournal(Journal):
+class SimulatedJournal(Journal):
     """The product's journal, in memory or in a file. Its process may die right before or after each write."""
 
     onlooker: Onlooker
@@ -89,7 +89,7 @@ class NightJournal(Journal):
         self.path = path
         self.tail = (0, 0)  # sizes of the write-ahead log around the last write
 
-    def of(self, process: Process, onlooker: Onlooker, absence: Absence) -> NightJournal:
+    def of(self, process: Process, onlooker: Onlooker, absence: Absence) -> SimulatedJournal:
         """The same store, as one process has it open."""
         opened = copy.copy(self)
         opened._writing = None

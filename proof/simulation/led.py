@@ -10,27 +10,27 @@ from orchestrator.engine.dispatch import Fleet, InlineFleet
 from orchestrator.engine.engine import Engine
 from orchestrator.engine.held import hold_again, hold_new
 from orchestrator.errors import JournalUnavailable, LeaseHeld, LeaseLost
-from orchestrator.family.contract import Adapter, Call, Setting
+from orchestrator.family.contract import Adapter, AdapterContext, Call
 from orchestrator.model import events as ev
 from orchestrator.model.reading import Reading
 from orchestrator.model.requests import request_of
 from orchestrator.model.runbook import Side
 from proof.promises import Broken, Judge
-from proof.simulation.adapter import NightAdapter
+from proof.simulation.adapter import SimulatedAdapter
 from proof.simulation.effects import led_on
 from proof.simulation.elsewhere import Elsewhere
 from proof.simulation.fleet import SeededFleet
 from proof.simulation.journal import SECRETS
 from proof.simulation.lagging import Lagging
-from proof.simulation.people import Approvers, NightDesk
+from proof.simulation.people import Approvers, SimulatedPrompter
 from proof.simulation.plans import plain, plan_of
 from proof.simulation.process import Endless, Killed, Process
 from proof.simulation.slowness import Slowness
-from proof.simulation.story import Further, Part, Strike
+from proof.simulation.story import FaultEvent, Further, Part
 
 if TYPE_CHECKING:
-    from proof.simulation.journal import NightJournal
-    from proof.simulation.night import Night
+    from proof.simulation.journal import SimulatedJournal
+    from proof.simulation.night import SimulatedRun
 
 SIDES: tuple[Side, Side] = ("source", "target")
 _LIVES_MAX = 120
@@ -44,27 +44,29 @@ _UNFINISHED = (ev.Outcome.NEEDS_OPERATOR, ev.Outcome.STUCK)
 class Led:
     """``part`` is what is drawn of it. Its name is that of the run in the journal."""
 
-    def __init__(self, night: Night, name: str, part: Part) -> None:
-        self.night, self.name, self.part = night, name, part
+    def __init__(self, simulation: SimulatedRun, name: str, part: Part) -> None:
+        self.simulation, self.name, self.part = simulation, name, part
         self.run: Run | None = None
         self.is_planned = self.is_over = self.is_refused = self.is_lost = False
         self.bugs: list[Broken] = []
         self.late_words = 0
         self.signalled = False
         self._dated: dict[str, float] = {}  # by its hash, when a record was written, by the world
-        self.elsewhere = Elsewhere(night.effects, night.hit)
+        self.elsewhere = Elsewhere(simulation.effects, simulation.hit)
         self._resumes = part.resumes
         self._locked_out = 0
         self._offset = part.clock_s
-        self._led_by = night.clock_off_by(part.clock_s)
+        self._led_by = simulation.clock_off_by(part.clock_s)
 
     def make_plan(self) -> None:
         """As somebody would who looks at the world now."""
-        night = self.night
-        self.plan = plan_of(self.part, night.stage, night.clock.now() + self.part.clock_s, night.failed_over_at(self))
-        self.judge = Judge(plain(self.plan, self.part), night.look(count=True), is_whole=True)
+        simulation = self.simulation
+        self.plan = plan_of(
+            self.part, simulation.stage, simulation.clock.now() + self.part.clock_s, simulation.failed_over_at(self)
+        )
+        self.judge = Judge(plain(self.plan, self.part), simulation.look(count=True), is_whole=True)
         self.judge.planned(self.plan.digest)
-        self._approvers = Approvers(self.part.sought, night.clock.now(), night.effects)
+        self._approvers = Approvers(self.part.sought, simulation.clock.now(), simulation.effects)
         self.is_planned = True
 
     @property
@@ -75,7 +77,7 @@ class Led:
     @property
     def has_begun(self) -> bool:
         """Is it on record?"""
-        return any(row.run == self.name for row in self.night.store.runs())
+        return any(row.run == self.name for row in self.simulation.store.runs())
 
     # From process to process
 
@@ -87,13 +89,13 @@ class Led:
         for _ in range(_LIVES_MAX):
             if self.is_lost or self.is_refused:
                 return None
-            self.night.last = None
+            self.simulation.last = None
             run, abort = self._one_life(abort, policy)
             if run is None:
                 continue
             if self.signalled and run.outcome is None:
                 self.signalled = False
-                self.night.clock.advance(self.night.last.seconds if self.night.last else 1.0)
+                self.simulation.clock.advance(self.simulation.last.seconds if self.simulation.last else 1.0)
                 continue
             is_stopped = run.outcome in _UNFINISHED or run.status == "paused"
             if not is_stopped or not self._resumes:
@@ -109,46 +111,46 @@ class Led:
         self, abort: ev.AbortAsked | None, policy: ev.Policy | None
     ) -> tuple[Run | None, ev.AbortAsked | None]:
         """What one process leads it to, and what the next one is told."""
-        night = self.night
-        process = night.born(self._offset, is_threaded=self.part.threads is not None)
+        simulation = self.simulation
+        process = simulation.born(self._offset, is_threaded=self.part.threads is not None)
         try:
             return self._as_recorded(self.lead(process, is_new=not self.has_begun, abort=abort, policy=policy)), None
         except Killed:
             self._offset, abort = self._bury_the_dead(self._offset)
             return self.ended(), abort
         except JournalUnavailable:
-            night.hit["disk full"] += night.last is not None and night.last.kind == "disk full"
-            night.clock.advance(night.last.seconds if night.last else 1.0)
+            simulation.hit["disk full"] += simulation.last is not None and simulation.last.kind == "disk full"
+            simulation.clock.advance(simulation.last.seconds if simulation.last else 1.0)
             return self.ended(), None
         except (LeaseHeld, LeaseLost) as error:
-            if not self.has_begun and night.is_taken(self):
+            if not self.has_begun and simulation.is_taken(self):
                 self.is_refused = True
                 return None, None
             if not self.has_begun:
-                night.let_go(self)
+                simulation.let_go(self)
             self._locked_out = self._locked_out + 1 if isinstance(error, LeaseHeld) else 0
             if self._locked_out > _LOCKED_OUT_MAX:
                 raise Endless(f"nobody can lead it: {error}") from None
-            night.clock.advance(_DEAD_LEASE_S)
+            simulation.clock.advance(_DEAD_LEASE_S)
             return self.ended(), None
 
     def let_go(self) -> None:
         """A run that has ended, whose last process died before it let go of its services, is resumed: that does it."""
         for _ in range(_TRIES):
-            self.night.absence.until = 0.0
-            self.night.store.bury(self.name)
+            self.simulation.absence.until = 0.0
+            self.simulation.store.bury(self.name)
             try:
-                self.lead(self.night.born(self.part.clock_s), is_new=False)
+                self.lead(self.simulation.born(self.part.clock_s), is_new=False)
                 return
             except (Killed, JournalUnavailable, LeaseHeld, LeaseLost):
-                self.night.clock.advance(_LEASE_S)
+                self.simulation.clock.advance(_LEASE_S)
 
     def live_beside(self, process: Process) -> None:
         """Lead it for one life in the middle of another run; what is left is led on later."""
         try:
             run = self._as_recorded(self.lead(process, is_new=not self.has_begun))
         except Killed:
-            self.night.store.bury(self.name)
+            self.simulation.store.bury(self.name)
             return
         except (LeaseHeld, LeaseLost, JournalUnavailable):
             return
@@ -157,12 +159,12 @@ class Led:
 
     def _bury_the_dead(self, offset: float) -> tuple[float, ev.AbortAsked | None]:
         """What the next process finds: the clock it has, and what it is told."""
-        strike = self.night.last
+        strike = self.simulation.last
         if strike is None:
             return offset, None
-        self.night.clock.advance(strike.seconds)
+        self.simulation.clock.advance(strike.seconds)
         if not strike.elsewhere:
-            self.night.store.bury(self.name)
+            self.simulation.store.bury(self.name)
         asked = ev.AbortAsked(by="ann", reason="the night is over") if strike.choice == "abort" else None
         return (offset + strike.clock_s if strike.elsewhere else strike.clock_s), asked
 
@@ -171,22 +173,22 @@ class Led:
         for _ in range(self.late_words):
             self.put({"kind": "abort", "by": "ann", "reason": "too late"})
         self.late_words = 0
-        self.night.meanwhile(self.part.between)
-        self.night.clock.advance(self.part.back_after)
+        self.simulation.meanwhile(self.part.between)
+        self.simulation.clock.advance(self.part.back_after)
 
     def _as_recorded(self, believed: Run) -> Run | None:
         """The same run, unless another process took it up while this one slept at its very end."""
         if self.is_lost:
             return None
-        self.catch_up(self.night.store)
+        self.catch_up(self.simulation.store)
         return believed if self.judge.case.seq == believed.seq else self.ended()
 
     def ended(self) -> Run | None:
         """The run, if another process has led it to its end meanwhile."""
         if self.is_lost or not self.has_begun:
             return None
-        self.catch_up(self.night.store)
-        return None if self.judge.case.outcome is None else fold(self.night.store.records(self.name))
+        self.catch_up(self.simulation.store)
+        return None if self.judge.case.outcome is None else fold(self.simulation.store.records(self.name))
 
     # One process
 
@@ -199,18 +201,18 @@ class Led:
         policy: ev.Policy | None = None,
     ) -> Run:
         """Take the run, as new or from its record, and lead it to its end, or to this process's."""
-        night = self.night
-        journal = process.journal = night.opened(process, self)
+        simulation = self.simulation
+        journal = process.journal = simulation.opened(process, self)
         try:
             if is_new:
                 made = ev.RunCreated(plan=self.plan, by="ann", version="0")
-                held = hold_new(journal, process.clock, self.name, made, key=night.key_of(self))
+                held = hold_new(journal, process.clock, self.name, made, key=simulation.key_of(self))
             else:
                 held = hold_again(journal, process.clock, self.name)
                 self.catch_up(journal)
             self._has_taken(process, held.lease.epoch)
             process.lease = held.lease
-            night.living.append((self, process))
+            simulation.living.append((self, process))
             fleet, is_attended = self._fleet(process)
             if abort is not None:
                 self.judge.resumed_to_abort()
@@ -223,55 +225,59 @@ class Led:
         finally:
             process.is_over = True
             journal.leave()
-            night.living = [one for one in night.living if one[1] is not process]
+            simulation.living = [one for one in simulation.living if one[1] is not process]
 
     def _has_taken(self, process: Process, epoch: int) -> None:
         """Its lease is new. Whoever had it before has none any more, whatever its time, by a clock that is behind."""
-        rivals = [one for led, one in self.night.living if led is self and one.epoch == epoch - 1]
+        rivals = [one for led, one in self.simulation.living if led is self and one.epoch == epoch - 1]
         self.judge.lead(epoch, is_held=any(_still_has(one, process) for one in rivals))
         if process.clock.now() != self._led_by.now():
-            self.night.effects[led_on(self._led_by.now(), process.clock.now())] += 1
+            self.simulation.effects[led_on(self._led_by.now(), process.clock.now())] += 1
         self._led_by = process.clock
 
     def _fleet(self, process: Process) -> tuple[Fleet, bool]:
         """What carries its commands to the sites; is a person at the desk?"""
-        person, night = self.part.person, self.night
-        desk = None
+        person, simulation = self.part.person, self.simulation
+        prompter = None
         if person is not None:
-            desk = NightDesk(person, process.clock, self, night.effects, night.said("as agreed on the call"))
+            prompter = SimulatedPrompter(
+                person, process.clock, self, simulation.effects, simulation.said("as agreed on the call")
+            )
         adapters, lease = self._adapters(process), process.lease
         assert lease is not None  # it has just been taken
         if self.part.threads is None:
-            return InlineFleet(adapters, lease, process.clock, desk=desk), desk is not None
+            return InlineFleet(adapters, lease, process.clock, prompter=prompter), prompter is not None
         seed = self.part.threads + process.number
         return (
-            SeededFleet(adapters, lease, process.clock, desk=desk, seed=seed, is_dead=lambda: process.is_dead),
-            desk is not None,
+            SeededFleet(
+                adapters, lease, process.clock, prompter=prompter, seed=seed, is_dead=lambda: process.is_dead
+            ),
+            prompter is not None,
         )
 
     def _adapters(self, process: Process) -> Mapping[Side, Adapter]:
-        setting = Setting(clock=process.clock, secrets=SECRETS)
+        context = AdapterContext(clock=process.clock, secrets=SECRETS)
         sites = self.plan.inventory.sites
         found: dict[Side, Adapter] = {}
         for side in SIDES:
             site = self.plan.site_name(side)
-            inner = self.night.stage.adapter(sites[site], setting)
-            found[side] = cast("Adapter", NightAdapter(inner, side, site, process, self, self.night.quirks))
+            inner = self.simulation.stage.adapter(sites[site], context)
+            found[side] = cast("Adapter", SimulatedAdapter(inner, side, site, process, self, self.simulation.quirks))
         return found
 
     # What a process tells
 
     def instant(self, process: Process, place: str) -> None:
         """The process could die here, and perhaps it does."""
-        self.night.instant(self, process, place)
+        self.simulation.instant(self, process, place)
 
     def writing(self, rows: Sequence[Mapping[str, Any]]) -> None:
         """Events are about to be written, dated by now."""
-        self._dated.update((row["hash"], self.night.clock.now()) for row in rows)
+        self._dated.update((row["hash"], self.simulation.clock.now()) for row in rows)
 
     def written(self, process: Process, rows: Sequence[Mapping[str, Any]]) -> None:
         """Events are on disk."""
-        seen = self.night.look()
+        seen = self.simulation.look()
         self.judge.case.batch = self.judge.case.seq
         for row in rows:
             self.judge.written(row, seen, epoch=process.epoch, moment=self._dated.get(row["hash"]))
@@ -279,11 +285,11 @@ class Led:
 
     def listening(self) -> None:
         """The inbox is about to be read."""
-        self._approvers.speak(self.night.clock.now(), self.judge.case.hearing.digest, self.put)
+        self._approvers.speak(self.simulation.clock.now(), self.judge.case.hearing.digest, self.put)
 
     def asking(self, side: Side, reading: str) -> None:
         """A reading is asked."""
-        self.judge.asked(side, reading, self.night.clock.now())
+        self.judge.asked(side, reading, self.simulation.clock.now())
 
     def answered(self, service: str, gate: ev.GateOpened, ruling: ev.Ruling | None) -> None:
         """Somebody at the desk was asked."""
@@ -294,7 +300,7 @@ class Led:
 
     def leaving(self, process: Process, side: Side, action: str, call: Call) -> None:
         """A command is on its way to a site."""
-        seen = self.night.look()
+        seen = self.simulation.look()
         order = {
             "service": call.service,
             "on": side,
@@ -303,17 +309,17 @@ class Led:
             "args": dict(call.args),
             "epoch": process.epoch,
             "moment": seen["moment"],
-            "now": self.night.clock.now(),
+            "now": self.simulation.clock.now(),
             "lease_left": process.lease_left,
             "is_over": process.is_over,
-            "is_away": self.night.clock.now() < self.night.absence.until,
+            "is_away": self.simulation.clock.now() < self.simulation.absence.until,
         }
         self.judge.order(order, seen)
         self.judge.look(seen)
 
     def told(self, reading: str, answer: Reading) -> Reading:
         """The answer as this family gives it this time."""
-        return self.night.omissions.told(reading, answer)
+        return self.simulation.omissions.told(reading, answer)
 
     def asked(self) -> bool:
         """Somebody at the desk is asked. Does somebody elsewhere answer, who waited for that?"""
@@ -321,17 +327,17 @@ class Led:
 
     @property
     def lagging(self) -> Lagging:
-        return self.night.lagging
+        return self.simulation.lagging
 
     @property
     def slowness(self) -> Slowness:
-        return self.night.slowness
+        return self.simulation.slowness
 
-    def catch_up(self, journal: NightJournal) -> None:
+    def catch_up(self, journal: SimulatedJournal) -> None:
         """Let the judge hear what a process wrote and could not tell of any more."""
         seen = None
         for line in journal.lines(self.name, after=self.judge.case.seq):
-            seen = seen or self.night.look()  # mostly there is nothing new
+            seen = seen or self.simulation.look()  # mostly there is nothing new
             self.judge.written(line, seen, moment=self._dated.get(line["hash"]))
 
     def open_gates(self) -> Mapping[str, Mapping[tuple[str, str | None], Mapping[str, Any]]]:
@@ -340,11 +346,11 @@ class Led:
 
     def put(self, wish: Mapping[str, str]) -> None:
         """Somebody leaves a request."""
-        wish = {**wish, "reason": self.night.said(wish.get("reason", ""))}
-        self.judge.hear(wish, is_led=any(led is self for led, _ in self.night.living))
-        self.night.store.ask(self.name, request_of(wish))
+        wish = {**wish, "reason": self.simulation.said(wish.get("reason", ""))}
+        self.judge.hear(wish, is_led=any(led is self for led, _ in self.simulation.living))
+        self.simulation.store.ask(self.name, request_of(wish))
 
-    def answer(self, strike: Strike) -> None:
+    def answer(self, strike: FaultEvent) -> None:
         """Somebody answers every open question from elsewhere."""
         self.elsewhere.answer(strike.choice, self.open_gates(), self.put)
 

@@ -13,20 +13,20 @@ from typing import Any
 
 from orchestrator.engine.dry_run import preview
 from orchestrator.engine.dry_run_lines import ReadOnly
-from orchestrator.family.contract import Setting
+from orchestrator.family.contract import AdapterContext
 from proof.promises import Broken
 from proof.simulation.adapter import Omissions, Quirks
 from proof.simulation.afterwards import record_findings, secrets_told, tampering, tries_again
 from proof.simulation.effects import ANOTHER_CLOCK, FURTHER, MEANWHILE, STALE, kind_of
-from proof.simulation.journal import SECRETS, Absence, NightJournal
+from proof.simulation.journal import SECRETS, Absence, SimulatedJournal
 from proof.simulation.lagging import Lagging
 from proof.simulation.led import SIDES, Led
-from proof.simulation.process import Endless, NightClock, OffsetClock, Process
+from proof.simulation.process import Endless, OffsetClock, Process, SimulatedClock
 from proof.simulation.slowness import Slowness
 from proof.simulation.stages import stage_of
 from proof.simulation.stores import Stores
-from proof.simulation.story import Further, Story, Strike
-from proof.simulation.striking import Striking
+from proof.simulation.story import FaultEvent, Further, Story
+from proof.simulation.striking import FaultEvents
 from proof.simulation.telling import Telling as Telling
 
 RUN = "night"
@@ -36,21 +36,21 @@ _SETTLE_S = 30.0  # after the end, at most: what was on its way arrives
 
 def play(story: Story, stores: Stores) -> Telling:
     """The story, once. What the product must never raise is a broken promise too."""
-    night = Night(story, stores)
+    simulation = SimulatedRun(story, stores)
     try:
-        return night.play()
+        return simulation.play()
     finally:
-        night.close()
+        simulation.close()
 
 
-class Night:
+class SimulatedRun:
     """One playing of one story."""
 
     def __init__(self, story: Story, stores: Stores) -> None:
         self.story = story
-        self.clock = NightClock()
+        self.clock = SimulatedClock()
         self.stage = stage_of(story, self.clock)
-        self.store: NightJournal = stores.file() if story.on_disk else stores.memory()
+        self.store: SimulatedJournal = stores.file() if story.on_disk else stores.memory()
         self.store.scrub_with(SECRETS.redactor.scrub if story.secret else str)
         self.effects: Counter[str] = Counter()
         self.hit: Counter[str] = Counter()
@@ -59,10 +59,10 @@ class Night:
         self.slowness = Slowness(story.slow, self.effects)
         self.quirks = Quirks(story.quirks, self.effects)
         self.absence = Absence()
-        self.last: Strike | None = None
+        self.last: FaultEvent | None = None
         self.living: list[tuple[Led, Process]] = []
         self.secret_forms = _forms(story.secret)
-        self._striking = Striking(self, story.strikes)
+        self._striking = FaultEvents(self, story.strikes)
         self._instants = 0
         self._processes = 0
         self._error = ""
@@ -80,12 +80,12 @@ class Night:
 
     def play(self) -> Telling:
         """From the prelude to the verdict."""
-        self.stage.afflict(self.story.prelude)
+        self.stage.inject(self.story.prelude)
         self.clock.advance(self.story.wait)
         self.first.make_plan()
         if self.story.rehearsed:
             self._rehearse()
-        self.stage.afflict(self.story.faults)
+        self.stage.inject(self.story.faults)
         try:
             self._play_all()
         except Endless as error:
@@ -170,9 +170,9 @@ class Night:
     def _rehearse(self) -> None:
         """A dry run changes nothing."""
         plan = self.first.plan
-        setting = Setting(clock=self.clock, secrets=SECRETS, read_only=True)
+        context = AdapterContext(clock=self.clock, secrets=SECRETS, read_only=True)
         sites = plan.inventory.sites
-        adapters = {side: self.stage.adapter(sites[plan.site_name(side)], setting) for side in SIDES}
+        adapters = {side: self.stage.adapter(sites[plan.site_name(side)], context) for side in SIDES}
         before = self.look(count=True)
         preview(plan, {side: ReadOnly(adapter) for side, adapter in adapters.items()}, self.clock)
         self.first.judge.previewed(before, self.look(count=True))
@@ -188,7 +188,7 @@ class Night:
         """The night's time on a machine."""
         return OffsetClock(self.clock, offset)
 
-    def opened(self, process: Process, led: Led) -> NightJournal:
+    def opened(self, process: Process, led: Led) -> SimulatedJournal:
         """The journal, as a process has it open."""
         return self.store.of(process, led, self.absence)
 
@@ -240,7 +240,7 @@ class Night:
     def meanwhile(self, faults: Sequence[str]) -> None:
         """Something happens in the world, from now on."""
         if faults:
-            self.stage.afflict(faults)
+            self.stage.inject(faults)
             self.effects[f"{MEANWHILE}: {' '.join(faults[0].split()[2:3])}"] += 1
 
     def instant(self, led: Led, process: Process, place: str) -> None:

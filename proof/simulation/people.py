@@ -16,7 +16,7 @@ _HEARD_S = 1.5  # how long a question stays on the screen once somebody elsewher
 _OTHER_PLAN = "0" * 64
 
 
-class NightDesk:
+class SimulatedPrompter:
     """A person who answers in turn, rightly, wrongly or late, and is then gone; ``effects`` counts what was said."""
 
     def __init__(
@@ -29,23 +29,23 @@ class NightDesk:
         self._clock = clock
         self._reason = reason
 
-    def ask(self, lane: str, gate: ev.GateOpened) -> ev.Ruling | None:
+    def ask(self, service: str, gate: ev.GateOpened) -> ev.Ruling | None:
         """While everything else stands still."""
         if self._onlooker.asked():
             self._clock.sleep(_HEARD_S)
         if self._left:
             self._clock.sleep(self._thinks)
-        return self.say(lane, gate)
+        return self.say(service, gate)
 
     def thinks(self) -> float:
         """While everything else goes on; see ``fleet.Thoughtful``."""
         heard = _HEARD_S if self._onlooker.asked() else 0.0
         return heard + (self._thinks if self._left else 0.0)
 
-    def say(self, lane: str, gate: ev.GateOpened) -> ev.Ruling | None:
+    def say(self, service: str, gate: ev.GateOpened) -> ev.Ruling | None:
         """The next answer."""
         ruling = self._next(gate)
-        self._onlooker.answered(lane, gate, ruling)
+        self._onlooker.answered(service, gate, ruling)
         return ruling
 
     def _next(self, gate: ev.GateOpened) -> ev.Ruling | None:

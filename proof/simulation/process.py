@@ -14,7 +14,7 @@ from orchestrator.model.reading import Reading
 from orchestrator.model.runbook import Side
 
 if TYPE_CHECKING:
-    from proof.simulation.journal import NightJournal
+    from proof.simulation.journal import SimulatedJournal
     from proof.simulation.lagging import Lagging
     from proof.simulation.slowness import Slowness
 
@@ -71,7 +71,7 @@ class Process:
         self.is_threaded = is_threaded
         self.is_dead = self.is_over = self.is_full = False
         self.lease: Lease | None = None
-        self.journal: NightJournal | None = None
+        self.journal: SimulatedJournal | None = None
         self.engine: Engine | None = None
 
     @property
@@ -89,7 +89,7 @@ class Process:
         return 0.0 if self.lease is None else self.lease.expires_at - self.clock.now()
 
 
-class NightClock(VirtualClock):
+class SimulatedClock(VirtualClock):
     """Virtual time that does not go on for ever. Raises ``Endless``."""
 
     def __init__(self) -> None:

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager
 from typing import Any, Protocol
 
-from orchestrator.family.contract import Adapter, Setting
+from orchestrator.family.contract import Adapter, AdapterContext
 from orchestrator.model.inventory import Inventory, Site
 
 
@@ -22,7 +22,7 @@ class Stage(Protocol):
         """The inventory of the pair ``night``; a command is waited for so many seconds."""
         ...
 
-    def afflict(self, faults: Iterable[str]) -> None:
+    def inject(self, faults: Iterable[str]) -> None:
         """Script faults, each in the words of the family."""
         ...
 
@@ -34,7 +34,7 @@ class Stage(Protocol):
         """Those of them that have happened by now, as they were written."""
         ...
 
-    def adapter(self, site: Site, setting: Setting) -> Adapter:
+    def adapter(self, site: Site, context: AdapterContext) -> Adapter:
         """A new session with one of the sites."""
         ...
 

@@ -7,7 +7,7 @@ import tempfile
 from functools import cache
 from pathlib import Path
 
-from proof.simulation.journal import NightJournal
+from proof.simulation.journal import SimulatedJournal
 
 # Where there is one, a disk in memory: what is tried there is SQLite's own doing, not how long a disk takes.
 _FAST = Path("/dev/shm")
@@ -20,22 +20,22 @@ class Stores:
         self._folder: Path | None = None
         self._blank = b""  # a journal without a run, as a file
 
-    def memory(self) -> NightJournal:
+    def memory(self) -> SimulatedJournal:
         """The store in memory, empty."""
         store = _in_memory()
         store.empty()
         return store
 
-    def file(self) -> NightJournal:
+    def file(self) -> SimulatedJournal:
         """A new store in a file."""
         self.forget()
         self._folder = Path(tempfile.mkdtemp(prefix="failover-night-", dir=_FAST if _FAST.is_dir() else None))
         path = self._folder / "journal-1.db"
         if not self._blank:
-            NightJournal(path).close()
+            SimulatedJournal(path).close()
             self._blank = path.read_bytes()
         path.write_bytes(self._blank)
-        return NightJournal(path)
+        return SimulatedJournal(path)
 
     def forget(self) -> None:
         """Take the files away."""
@@ -49,10 +49,10 @@ class Stores:
 
 
 # One for the whole process: to make its tables takes longer than many a night.
-_in_memory = cache(NightJournal)
+_in_memory = cache(SimulatedJournal)
 
 
-def torn(store: NightJournal, tear: float) -> NightJournal:
+def torn(store: SimulatedJournal, tear: float) -> SimulatedJournal:
     """The store as the power left it: of the last write only the part ``tear`` (0 to 1) of it is on disk.
 
     SQLite writes to its log first and moves that into the file later, so that the log's end is what may be missing.
@@ -67,15 +67,15 @@ def torn(store: NightJournal, tear: float) -> NightJournal:
         kept = log.read_bytes()[: before + int(max(0, after - before) * tear)]
         copied.with_name(copied.name + "-wal").write_bytes(kept)
     store.close()
-    return NightJournal(copied)
+    return SimulatedJournal(copied)
 
 
-def replaced(store: NightJournal) -> None:
+def replaced(store: SimulatedJournal) -> None:
     """An empty file is put in the place of the store's, for whoever opens it from now on."""
     assert store.path is not None  # only a file can be replaced
     for ending in ("-wal", "-shm"):
         store.path.with_name(store.path.name + ending).unlink(missing_ok=True)
     empty = store.path.with_suffix(".empty")
-    NightJournal(empty).close()
+    SimulatedJournal(empty).close()
     store.forget_connections()
     empty.replace(store.path)

@@ -63,7 +63,7 @@ class _Strict(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
 
 
-class Strike(_Strict):
+class FaultEvent(_Strict):
     """Something that happens to a process at an instant: before or after a write of the journal or a device's call.
 
     ``at`` counts the instants of all processes from 1, or, with ``near``, those at which a call of that name is made.
@@ -257,7 +257,7 @@ class Story(Part):
     prelude: tuple[str, ...] = ()
     wait: float = 0.0
     faults: tuple[str, ...] = ()
-    strikes: tuple[Strike, ...] = ()
+    strikes: tuple[FaultEvent, ...] = ()
     omissions: tuple[Omission, ...] = ()
     lags: tuple[Lag, ...] = ()
     slow: tuple[Slow, ...] = ()

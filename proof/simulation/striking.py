@@ -12,25 +12,25 @@ from orchestrator.model import events as ev
 from proof.promises import Broken
 from proof.simulation.process import Killed, Process
 from proof.simulation.stores import replaced, torn
-from proof.simulation.story import Strike
+from proof.simulation.story import FaultEvent
 
 if TYPE_CHECKING:
     from proof.simulation.led import Led
-    from proof.simulation.night import Night
+    from proof.simulation.night import SimulatedRun
 
 # They may have to wait, for a question or for a write, and are counted where they happen.
 _WAITING = frozenset({"answer", "torn", "disk full", "journal replaced", "beside"})
 _OF_ITS_PROCESS = frozenset({"kill", "torn", "pause", "race", "signal", "disk full"})
 
 
-class Striking:
+class FaultEvents:
     """The strikes of one night, each at its instant."""
 
-    def __init__(self, night: Night, strikes: Sequence[Strike]) -> None:
-        self._night = night
+    def __init__(self, simulation: SimulatedRun, strikes: Sequence[FaultEvent]) -> None:
+        self._simulation = simulation
         self._strikes = {(strike.near, strike.at): strike for strike in strikes}
         self._near: Counter[str] = Counter()
-        self._tearing: Strike | None = None
+        self._tearing: FaultEvent | None = None
 
     def keep_journal(self) -> None:
         """The journal is not replaced any more: the night ends with checks of what it recorded."""
@@ -53,20 +53,20 @@ class Striking:
             if strike is not None:
                 self._strike(led, process, strike, place)
 
-    def _strike(self, led: Led, process: Process, strike: Strike, place: str) -> None:
-        night = self._night
+    def _strike(self, led: Led, process: Process, strike: FaultEvent, place: str) -> None:
+        simulation = self._simulation
         if strike.kind not in _WAITING:
-            night.hit[strike.kind] += 1
-        with night.stage.released():
-            night.meanwhile(strike.meanwhile)
+            simulation.hit[strike.kind] += 1
+        with simulation.stage.released():
+            simulation.meanwhile(strike.meanwhile)
             if strike.kind in _OF_ITS_PROCESS:
                 self._strike_process(led, process, strike, place)
             else:
                 self._strike_run(led, strike)
 
-    def _strike_process(self, led: Led, process: Process, strike: Strike, place: str) -> None:
+    def _strike_process(self, led: Led, process: Process, strike: FaultEvent, place: str) -> None:
         """What happens to the process that is at this instant."""
-        night = self._night
+        simulation = self._simulation
         match strike.kind:
             case "kill":
                 self._kill(process, strike, place)
@@ -75,28 +75,28 @@ class Striking:
                 if place == "after writing":
                     self._tear(led, process, strike)
             case "pause":
-                night.clock.advance(strike.seconds)
+                simulation.clock.advance(strike.seconds)
                 self._another(led, process, strike)
             case "race":
                 self._another(led, process, strike)
                 self._second_run(led, process)
             case "signal" if process.engine is not None:
-                night.last, led.signalled = strike, True
+                simulation.last, led.signalled = strike, True
                 process.engine.pause("interrupted")
             case "disk full" if process.journal is not None:
-                night.last = strike
+                simulation.last = strike
                 process.journal.fill_disk()
             case _:
                 return  # the process has no engine or no journal yet
 
-    def _strike_run(self, led: Led, strike: Strike) -> None:
+    def _strike_run(self, led: Led, strike: FaultEvent) -> None:
         """What happens to the run, to its journal, and to the world, whichever process is at this instant."""
-        night = self._night
+        simulation = self._simulation
         match strike.kind:
             case "step":
-                night.clock.advance(strike.seconds)
+                simulation.clock.advance(strike.seconds)
             case "journal away":
-                night.absence.until = night.clock.now() + strike.seconds
+                simulation.absence.until = simulation.clock.now() + strike.seconds
             case "journal replaced":
                 self._replace(led)
             case "beside":
@@ -114,43 +114,43 @@ class Striking:
         process.is_dead = True
         raise Killed(place)
 
-    def _kill(self, process: Process, strike: Strike, place: str) -> None:
-        self._night.last = strike
+    def _kill(self, process: Process, strike: FaultEvent, place: str) -> None:
+        self._simulation.last = strike
         self._die(process, place)
 
-    def _tear(self, led: Led, process: Process, strike: Strike) -> None:
+    def _tear(self, led: Led, process: Process, strike: FaultEvent) -> None:
         """The power goes while the journal writes, if that is a file, and no other process has it open."""
-        night, opened = self._night, process.journal
-        if not night.story.on_disk or opened is None or any(one is not process for _, one in night.living):
+        simulation, opened = self._simulation, process.journal
+        if not simulation.story.on_disk or opened is None or any(one is not process for _, one in simulation.living):
             return
         self._tearing = None
         written = self._written(led)
-        night.store.tail = opened.tail
+        simulation.store.tail = opened.tail
         opened.leave()
-        night.store = torn(night.store, strike.tear)
-        night.hit["torn"] += self._written(led) < written
+        simulation.store = torn(simulation.store, strike.tear)
+        simulation.hit["torn"] += self._written(led) < written
         self._kill(process, strike, "writing")
 
     def _written(self, led: Led) -> int:
         """How many records of the run are in the store."""
-        return next((row.seq for row in self._night.store.runs() if row.run == led.name), 0)
+        return next((row.seq for row in self._simulation.store.runs() if row.run == led.name), 0)
 
     def _replace(self, led: Led) -> None:
         """Somebody puts an empty file in the place of the journal's."""
-        if not self._night.story.on_disk or not led.has_begun:
+        if not self._simulation.story.on_disk or not led.has_begun:
             return
-        self._night.hit["journal replaced"] += 1
-        last = {one.name: self._written(one) for one in self._night.leds}
-        replaced(self._night.store)
-        for one in self._night.leds:
+        self._simulation.hit["journal replaced"] += 1
+        last = {one.name: self._written(one) for one in self._simulation.leds}
+        replaced(self._simulation.store)
+        for one in self._simulation.leds:
             one.is_lost = True
             if one.is_planned:
                 one.judge.lose_record(last[one.name])
 
-    def _another(self, led: Led, process: Process, strike: Strike) -> None:
+    def _another(self, led: Led, process: Process, strike: FaultEvent) -> None:
         """A second orchestrator wants the run, while this one stands still."""
-        night = self._night
-        heir = night.born(process.clock.offset + strike.clock_s, strike.lives, is_threaded=process.is_threaded)
+        simulation = self._simulation
+        heir = simulation.born(process.clock.offset + strike.clock_s, strike.lives, is_threaded=process.is_threaded)
         try:
             led.lead(heir, is_new=not led.has_begun)
         except (Killed, LeaseHeld, LeaseLost, JournalUnavailable):
@@ -158,30 +158,30 @@ class Striking:
 
     def _second_run(self, led: Led, process: Process) -> None:
         """Somebody types the same command once more."""
-        night = self._night
-        journal = night.opened(night.born(process.clock.offset), led)
+        simulation = self._simulation
+        journal = simulation.opened(simulation.born(process.clock.offset), led)
         made = ev.RunCreated(plan=led.plan, by="bob", version="0")
         open_services = [lane for lane in led.judge.case.lanes.values() if lane.outcome is None]
         has_begun = led.has_begun
         try:
-            create_run(journal, process.clock, "second", made, key=night.key_of(led))
+            create_run(journal, process.clock, "second", made, key=simulation.key_of(led))
         except (LeaseHeld, KeyUsed, JournalUnavailable):
             return
         finally:
             journal.leave()
-        night.store.forget_claims("second")
+        simulation.store.forget_claims("second")
         if open_services:
             led.bugs.append(Broken(5, "a second run of the same services could begin"))
-        if has_begun and night.story.keyed:
+        if has_begun and simulation.story.keyed:
             led.bugs.append(Broken(5, "a second run could begin with one and the same key"))
 
-    def _beside(self, strike: Strike) -> None:
+    def _beside(self, strike: FaultEvent) -> None:
         """Another run begins, or goes on, in the middle of this one."""
-        night = self._night
-        led = next((one for one in night.further if one.is_beside and not one.is_over and not one.is_lost), None)
-        if led is None or any(one is led for one, _ in night.living):
+        simulation = self._simulation
+        led = next((one for one in simulation.further if one.is_beside and not one.is_over and not one.is_lost), None)
+        if led is None or any(one is led for one, _ in simulation.living):
             return
-        night.hit["beside"] += 1
-        night.begin(led)
-        process = night.born(led.part.clock_s, strike.lives, is_threaded=led.part.threads is not None)
+        simulation.hit["beside"] += 1
+        simulation.begin(led)
+        process = simulation.born(led.part.clock_s, strike.lives, is_threaded=led.part.threads is not None)
         led.live_beside(process)

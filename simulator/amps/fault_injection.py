@@ -37,7 +37,7 @@ class Asked:
         return frozenset({"any", "act", _PHASES.get(self.verb, "act")})
 
 
-class Mischief(FaultScript[StateFault, Asked]):
+class FaultInjector(FaultScript[StateFault, Asked]):
     """The faults of one fabric, and which of them have happened."""
 
     def __init__(self, world: AmpsWorld) -> None:

@@ -22,7 +22,7 @@ from simulator.amps.admin.console import Console
 from simulator.amps.admin.samples import take_sample
 from simulator.amps.bootstrap import waiting_for_ever
 from simulator.amps.fabric import Fabric, State
-from simulator.amps.fault_injection import Asked, Mischief
+from simulator.amps.fault_injection import Asked, FaultInjector
 from simulator.amps.faults import Fault
 from simulator.amps.instance import Files
 from simulator.amps.journal import Entry
@@ -53,7 +53,7 @@ class AmpsWorld(Kept):
         self._events: list[Event] = []
         self._arrivals = 0
         self.revision = 0  # as long as it stays, nothing has moved and nobody has done anything
-        self._mischief = Mischief(self)
+        self._faults = FaultInjector(self)
         self._sample()
 
     @classmethod
@@ -114,24 +114,24 @@ class AmpsWorld(Kept):
 
     # Disturbing
 
-    def afflict(self, faults: Iterable[Fault]) -> None:
+    def inject(self, faults: Iterable[Fault]) -> None:
         """Script faults. Raises ``DefinitionError`` when one names an instance that is not there."""
         with self.request():
-            self._mischief.give(faults)
+            self._faults.give(faults)
 
     def happened(self) -> tuple[str, ...]:
         """The faults that have happened by now, as they were written."""
         with self.request():
-            return self._mischief.happened()
+            return self._faults.happened()
 
     def notice(self, asked: Asked) -> None:
         """Somebody asks this: state faults that wait for it happen. Raises ``Refused`` for one that refuses."""
-        self._mischief.notice(asked)
+        self._faults.notice(asked)
 
     def answer_fault(self, asked: Asked) -> AnswerFault | None:
         """What goes wrong with the answer to this, if anything; whoever speaks for the instance makes it happen."""
         with self.request():
-            return self._mischief.answer(asked)
+            return self._faults.answer(asked)
 
     def obey_later(self, instance: str, action: str, target: str, after: float) -> None:
         """A request that is still on its way: the instance obeys it ``after`` seconds, if it then can."""
@@ -225,7 +225,7 @@ class AmpsWorld(Kept):
         self.revision += 1
         match kind, details:
             case "fault", [int(index), about]:
-                self._mischief.strike(index, about)
+                self._faults.fire(index, about)
             case "kill", [name, *_]:
                 self._of(name).kill(now)
             case "start", [name, *_]:
@@ -271,7 +271,7 @@ class AmpsWorld(Kept):
             "fabric": {"now": self.fabric.now, **_STATE.dump_python(self.fabric.state, mode="json")},
             "events": self._events,
             "arrivals": self._arrivals,
-            "faults": self._mischief.dump(),
+            "faults": self._faults.dump(),
         }
 
     def _restore(self, data: Mapping[str, Any], *, elapsed: float) -> None:
@@ -285,7 +285,7 @@ class AmpsWorld(Kept):
         self._events = [(float(at), int(order), str(kind), list(more)) for at, order, kind, more in data["events"]]
         heapq.heapify(self._events)
         self._arrivals = int(data["arrivals"])
-        self._mischief.restore(data["faults"])
+        self._faults.restore(data["faults"])
         self.revision += 1
         self._restore_time(data, elapsed)
 

@@ -10,7 +10,7 @@ import hashlib
 from collections.abc import Iterator, Sequence
 
 from orchestrator.errors import NoSuchService
-from orchestrator.family.contract import Counted, Endpoint, Held
+from orchestrator.family.contract import BrowsedMessage, Endpoint, EndpointStats
 from simulator.solace.appliance import MessageView, NoSuchObject
 from simulator.solace.node import SimulatedAppliance
 from simulator.solace.world import World
@@ -45,16 +45,16 @@ class Browsing:
         self._pause()
         return sorted(found)
 
-    def count(self, endpoint: Endpoint) -> Counted:
+    def count(self, endpoint: Endpoint) -> EndpointStats:
         """See ``contract.Browser``. The simulated nodes keep no life-time counters."""
         self._pause()
         with self._world.request():
             node = self._serving()
             depths = {(one.name, one.kind): one.messages for one in node.endpoints(endpoint.service)}
         self._pause()
-        return Counted(messages=depths.get((endpoint.name, endpoint.kind)))
+        return EndpointStats(messages=depths.get((endpoint.name, endpoint.kind)))
 
-    def browse(self, endpoint: Endpoint, after: Held | None) -> Iterator[Held]:
+    def browse(self, endpoint: Endpoint, after: BrowsedMessage | None) -> Iterator[BrowsedMessage]:
         """See ``contract.Browser``."""
         last = None if after is None else after.number
         while True:
@@ -74,8 +74,8 @@ def message_id(number: int) -> str:
     return f"{_GROUP}-{number >> 32:08x}-{number & 0xFFFFFFFF:08x}"
 
 
-def _held(service: str, one: MessageView) -> Held:
-    return Held(
+def _held(service: str, one: MessageView) -> BrowsedMessage:
+    return BrowsedMessage(
         number=one.number,
         message_id=message_id(one.number),
         spooled_at=one.spooled_at,

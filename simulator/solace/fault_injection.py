@@ -28,7 +28,7 @@ class Seen(NamedTuple):
     args: Mapping[str, str] = MappingProxyType({})
 
 
-class Mischief(FaultScript[StateFault, Seen]):
+class FaultInjector(FaultScript[StateFault, Seen]):
     """The faults of one world, and which of them have happened."""
 
     def __init__(self, world: World) -> None:

@@ -21,7 +21,7 @@ from orchestrator.errors import DefinitionError, Unreachable
 from simulator.solace.account import Tally
 from simulator.solace.appliance import NoSuchObject, Refused
 from simulator.solace.centre import Centre
-from simulator.solace.fault_injection import Mischief, Seen
+from simulator.solace.fault_injection import FaultInjector, Seen
 from simulator.solace.faults import Fault
 from simulator.solace.layout import WorldLayout, layout_from
 from simulator.solace.node import SimulatedAppliance
@@ -42,7 +42,7 @@ class World(Kept):
         self._happening = False
         self._events: list[Event] = []
         self._arrivals = 0
-        self._mischief = Mischief(self)
+        self._faults = FaultInjector(self)
         self._build(layout)
         for vpn in self._vpns.values():
             vpn.begin()
@@ -111,24 +111,24 @@ class World(Kept):
 
     # Disturbing
 
-    def afflict(self, faults: Iterable[Fault]) -> None:
+    def inject(self, faults: Iterable[Fault]) -> None:
         """Script faults. Raises ``DefinitionError`` when one names a site, node or VPN that is not there."""
         with self.request():
-            self._mischief.give(faults)
+            self._faults.give(faults)
 
     def happened(self) -> tuple[str, ...]:
         """The faults that have happened by now, as they were written."""
         with self.request():
-            return self._mischief.happened()
+            return self._faults.happened()
 
     def notice(self, seen: Seen) -> None:
         """A node saw this: state faults that wait for it happen. Raises ``Refused`` for one that refuses."""
-        self._mischief.notice(seen)
+        self._faults.notice(seen)
 
     def answer_fault(self, seen: Seen) -> AnswerFault | None:
         """What goes wrong with the answer to this, if anything; whoever speaks for the node makes it happen."""
         with self.request():
-            return self._mischief.answer(seen)
+            return self._faults.answer(seen)
 
     def obey_later(self, site: str, node: str, action: str, args: Mapping[str, str], vpn: str, after: float) -> None:
         """A command that is still on its way: the node obeys it ``after`` seconds, if it then can."""
@@ -182,7 +182,7 @@ class World(Kept):
     def _happen(self, kind: str, details: list[Any]) -> None:
         match kind, details:
             case "fault", [int(index), vpn]:
-                self._mischief.strike(index, vpn)
+                self._faults.fire(index, vpn)
             case "serve", [site, node]:
                 self.change(lambda: self.centres[site].serve(node))
             case "up", [site, node]:
@@ -209,7 +209,7 @@ class World(Kept):
             "vpns": {name: vpn.dump() for name, vpn in self._vpns.items()},
             "events": self._events,
             "arrivals": self._arrivals,
-            "faults": self._mischief.dump(),
+            "faults": self._faults.dump(),
         }
 
     def _restore(self, data: Mapping[str, Any], *, elapsed: float) -> None:
@@ -223,5 +223,5 @@ class World(Kept):
         ]
         heapq.heapify(self._events)
         self._arrivals = int(data["arrivals"])
-        self._mischief.restore(data["faults"])
+        self._faults.restore(data["faults"])
         self._restore_time(data, elapsed)

@@ -92,7 +92,7 @@ class FaultScript(ABC, Generic[StateFaultT, AskedT]):
                 return what
         return None
 
-    def strike(self, index: int, about: str | None) -> None:
+    def fire(self, index: int, about: str | None) -> None:
         """A state fault happens now, to what was hit; None for everything that it can happen to."""
         armed = self._armed[index]
         armed.fired_at = self._stage.moment

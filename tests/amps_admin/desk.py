@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from adapters.amps.adapter import AmpsAdminAdapter
-from orchestrator.family.contract import Setting
+from orchestrator.family.contract import AdapterContext
 from orchestrator.family.registry import Registry
 from orchestrator.model.inventory import Site
 from tests.amps_admin.pair import AmpsPair
@@ -43,8 +43,8 @@ class OverWires(Registry):
         super().__init__()
 
         class Wired(AmpsAdminAdapter):
-            def __init__(self, site: Site, setting: Setting) -> None:
-                setting = Setting(setting.clock, Secrets(), setting.read_only)
+            def __init__(self, site: Site, setting: AdapterContext) -> None:
+                setting = AdapterContext(setting.clock, Secrets(), setting.read_only)
                 super().__init__(site, setting, wire=lambda device: pair.wires[site.name])
 
         self._kind: Any = Wired

@@ -13,7 +13,7 @@ from typing import Any
 
 from adapters.amps.adapter import AmpsAdminAdapter
 from orchestrator.clock import VirtualClock
-from orchestrator.family.contract import Setting
+from orchestrator.family.contract import AdapterContext
 from orchestrator.model.inventory import Device, Inventory, Login, Pair, SecretRef, Site
 from simulator.http.server import Incoming, Outgoing
 from tests.amps_admin.instance import ScriptedInstance
@@ -141,7 +141,7 @@ class AmpsPair(Leading):
 
     def adapter(self, site: str, *, read_only: bool = False) -> AmpsAdminAdapter:
         """A new session with the instance of ``site``."""
-        setting = Setting(self.clock, Secrets(), read_only=read_only)
+        setting = AdapterContext(self.clock, Secrets(), read_only=read_only)
         return AmpsAdminAdapter(self.site(site), setting, wire=lambda device: self.wires[site], random=Random(7))
 
     def site(self, name: str) -> Site:

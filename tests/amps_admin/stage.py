@@ -9,7 +9,7 @@ from typing import Any
 
 from adapters.amps.adapter import AmpsAdminAdapter
 from orchestrator.clock import VirtualClock
-from orchestrator.family.contract import Call, Result, Setting
+from orchestrator.family.contract import AdapterContext, Call, Result
 from orchestrator.model.inventory import Device, Login, SecretRef, Site
 from orchestrator.model.outcome import Effect, Failure
 from orchestrator.model.reading import Reading
@@ -64,7 +64,7 @@ class Stage:
 
     def adapter(self, *, read_only: bool = False) -> AmpsAdminAdapter:
         """A new one. Nothing of a session that acts is believed at first: see ``settled``."""
-        setting = Setting(self.clock, Secrets(), read_only=read_only)
+        setting = AdapterContext(self.clock, Secrets(), read_only=read_only)
         return AmpsAdminAdapter(self.site(), setting, wire=lambda device: self.wires[device.name], random=Random(7))
 
     def settled(self) -> AmpsAdminAdapter:

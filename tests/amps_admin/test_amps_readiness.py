@@ -191,7 +191,7 @@ def test_the_command_line_moves_them(desk: Desk) -> None:
     ended = desk.run("uncontrolled", "--service", "orders", "--failed", "ny", "--yes", "--attest", "it is off")
     assert (ended.code, "--accept-loss" in ended.err) == (2, True)
     ended = desk.run("uncontrolled", "--service", "orders", "--failed", "ny", "--isolated")
-    assert (ended.code, "--isolated means something for message VPNs only" in ended.err) == (2, True)
+    assert (ended.code, "--isolated is an option of solace; this pair is of amps" in ended.err) == (2, True)
 
 
 @pytest.mark.parametrize(
@@ -200,8 +200,8 @@ def test_the_command_line_moves_them(desk: Desk) -> None:
         (lambda pair: None, 0, "ok"),
         (link("nj", replication_type="async"), 4, "link downgraded: no fail-over target"),
         (link("ny", is_connected="0"), 4, "link not connected"),
-        (doors("0", "ny", "nj"), 4, "NOBODY SERVES"),
-        (doors("", "ny"), 4, "unknown: not everything was told"),
+        (doors("0", "ny", "nj"), 4, "NO INSTANCE LETS CLIENTS IN"),
+        (doors("", "ny"), 4, "unknown: ny does not report whether it serves"),
         (lambda pair: pair.away.add("nj"), 4, "unknown: amps-2"),
     ],
 )

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from orchestrator.core.comparisons import sow_reasons
+from adapters.amps.sow_complete import sow_reasons
 from orchestrator.model.events import Outcome
 from orchestrator.model.readings_amps import Bootstrap, Sow, SowTopic
 from orchestrator.model.runbook import Choice

@@ -11,7 +11,7 @@ from typing import Any, Literal
 from adapters.amps.adapter import AmpsAdminAdapter
 from adapters.mock.amps.adapter import MockAmpsAdapter
 from orchestrator.clock import VirtualClock
-from orchestrator.family.contract import Adapter, Setting
+from orchestrator.family.contract import Adapter, AdapterContext
 from orchestrator.family.secrets import SecretStore
 from orchestrator.model.inventory import Inventory, Site
 from proof.simulation.amps.looks import look
@@ -102,7 +102,7 @@ class WorldPair(Leading):
         self.world.lose(INSTANCES[site])
 
     def fault(self, *lines: str) -> None:
-        self.world.afflict(parse_amps_faults(lines))
+        self.world.inject(parse_amps_faults(lines))
 
     def wait(self, seconds: float) -> None:
         self.clock.advance(seconds)
@@ -146,9 +146,9 @@ class WorldPair(Leading):
     def adapter(self, site: str) -> Adapter:
         found = self.inventory().sites[site]
         if self.way == "in process":
-            return MockAmpsAdapter(found, Setting(self.clock, SecretStore(None)))
+            return MockAmpsAdapter(found, AdapterContext(self.clock, SecretStore(None)))
         return AmpsAdminAdapter(
-            found, Setting(self.clock, Secrets()), wire=lambda device: self.wires[site], random=Random(7)
+            found, AdapterContext(self.clock, Secrets()), wire=lambda device: self.wires[site], random=Random(7)
         )
 
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from graphlib import CycleError, TopologicalSorter
 
-from tests.architecture.source import PRODUCT, Source, imports_of
+from tests.architecture.source import PRODUCT, Source
 
 # What lies at the top of orchestrator/, below all rooms: with it everything else is said and read.
 KERNEL = frozenset(
-    {"errors", "clock", "characters", "counting", "files", "interpreter", "suggestions", "version"},
+    {"errors", "ages", "clock", "characters", "counting", "files", "interpreter", "suggestions", "version"},
 )
 # The folders of orchestrator/, lowest first. Imports go down this list, or stay in the room.
 ROOMS = (
@@ -39,7 +39,7 @@ def edges(sources: Sequence[Source], *, at_run_time: bool = False) -> Iterator[t
     """Every import of one of our own modules: importing file, line, imported module."""
     known = frozenset(source.module for source in sources)
     for source in sources:
-        for one in imports_of(source):
+        for one in source.imports:
             is_ours = one.level == 0 and one.top in PRODUCT
             if is_ours and not (at_run_time and one.for_types):
                 yield source, one.line, one.target(known)
@@ -68,7 +68,7 @@ def hidden_imports(sources: Iterable[Source]) -> list[str]:
     """Imports that the other checkers could not follow: relative ones, and ``importlib.import_module``."""
     found = []
     for source in sources:
-        for one in imports_of(source):
+        for one in source.imports:
             if one.level:
                 found.append(f"{source.path}:{one.line}: a relative import; spell it out")
             if one.module == "importlib" and one.name in (None, "import_module"):

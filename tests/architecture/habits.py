@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Callable, Iterable, Iterator, Mapping
 
-from tests.architecture.source import Source, enclosing, functions_of, imports_of
+from tests.architecture.source import Source, enclosing
 
 LINES_MAX = 400
 
@@ -32,8 +32,11 @@ DOORS: Mapping[tuple[str, str], str] = {
         "orchestrator/notifications/worker.py",
         "_HookThread.run",
     ): "a mistake in telling is recorded, and never stops a run",
-    ("proof/simulation/night.py", "Night.play"): "an error of the product's own is a finding, and is told",
-    ("orchestrator/engine/dispatch_threaded.py", "Worker._run"): "carried to the engine's thread, which raises it",
+    ("proof/simulation/night.py", "SimulatedRun.play"): "an error of the product's own is a finding, and is told",
+    (
+        "orchestrator/engine/dispatch_threaded.py",
+        "SiteThread._run",
+    ): "carried to the engine's thread, which raises it",
     (
         "proof/exploration/lanes.py",
         "Lanes.turn",
@@ -82,7 +85,7 @@ def broad_handlers(sources: Iterable[Source], doors: Mapping[tuple[str, str], st
     unused = set(doors)
     found = []
     for source in sources:
-        for node in ast.walk(source.tree):
+        for node in source.nodes:
             if not _swallows_all(node):
                 continue
             door = (source.path, enclosing(source, _line(node)))
@@ -111,14 +114,14 @@ def impurities(sources: Iterable[Source], own: Iterable[str]) -> list[str]:
     allowed = {f"orchestrator.{name}" for name in own}
     found = []
     for source in sources:
-        for one in imports_of(source):
+        for one in source.imports:
             if one.top == "orchestrator":
                 full = f"{one.module}.{one.name}" if one.module == "orchestrator" else one.module
                 if not any(f"{full}.".startswith(f"{one}.") for one in allowed):
                     found.append(f"{source.path}:{one.line}: {full} is not pure")
             elif one.top not in PURE_LIBRARY | PURE_THIRD:
                 found.append(f"{source.path}:{one.line}: {one.module} is time, chance or the world")
-        for node in ast.walk(source.tree):
+        for node in source.nodes:
             if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in IMPURE_CALLS:
                 found.append(f"{source.path}:{node.lineno}: calls {node.func.id}()")
             if isinstance(node, ast.Global):
@@ -140,7 +143,7 @@ def impatient_tests(sources: Iterable[Source], waiters: Mapping[tuple[str, str],
     unused = set(waiters)
     found = []
     for source in sources:
-        marked = {name for name, node in functions_of(source) if any(map(_is_realtime, node.decorator_list))}
+        marked = {name for name, node in source.functions if any(map(_is_realtime, node.decorator_list))}
         whole_file = any(
             isinstance(node, ast.Assign) and _name(node.targets[0]) == "pytestmark" and _is_realtime(node.value)
             for node in source.tree.body
@@ -158,7 +161,7 @@ def impatient_tests(sources: Iterable[Source], waiters: Mapping[tuple[str, str],
 
 
 def _clock_uses(source: Source) -> Iterator[tuple[int, str]]:
-    for node in ast.walk(source.tree):
+    for node in source.nodes:
         if isinstance(node, ast.ImportFrom) and node.module == "time":
             yield from ((node.lineno, f"time.{alias.name}") for alias in node.names if alias.name in CLOCK_CALLS)
         elif isinstance(node, ast.Attribute):
@@ -186,7 +189,7 @@ def unsafe(sources: Iterable[Source]) -> list[str]:
     return [
         f"{source.path}:{_line(node)}: {what}"
         for source in sources
-        for node in ast.walk(source.tree)
+        for node in source.nodes
         if (what := _danger(node))
     ]
 
@@ -207,11 +210,11 @@ def patches(sources: Iterable[Source]) -> list[str]:
     """Tests that reach into the product and replace a part of it, instead of using a seam."""
     found = []
     for source in sources:
-        for one in imports_of(source):
+        for one in source.imports:
             full = f"{one.module}.{one.name}"
             if one.top in ("mock", "pytest_mock") or "unittest.mock" in (one.module, full):
                 found.append(f"{source.path}:{one.line}: imports {full.removesuffix('.None')}")
-        for node in ast.walk(source.tree):
+        for node in source.nodes:
             is_fixture = isinstance(node, ast.Attribute) and _name(node.value) == "monkeypatch"
             if is_fixture and _name(node) in ("setattr", "delattr", "setitem", "delitem"):
                 found.append(f"{source.path}:{_line(node)}: monkeypatch.{_name(node)}")
@@ -240,7 +243,7 @@ def lawless_tests(sources: Iterable[Source]) -> list[str]:
     return [
         f"{source.path}:{node.lineno}: {name} states no law"
         for source in sources
-        for name, node in functions_of(source)
+        for name, node in source.functions
         if _is_test(name) and not ast.get_docstring(node)
     ]
 

@@ -7,7 +7,7 @@ import sys
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from tests.architecture.source import PRODUCT, Source, imports_of
+from tests.architecture.source import PRODUCT, Source
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +68,7 @@ def strays(sources: Iterable[Source], homes: Mapping[str, Home] = HOMES) -> list
     """Imports of third-party libraries that have no home, or away from it."""
     found = []
     for source in sources:
-        for one in imports_of(source):
+        for one in source.imports:
             if one.level or one.top in sys.stdlib_module_names or one.top in PRODUCT:
                 continue
             home = homes.get(one.top)
@@ -84,7 +84,7 @@ def undeclared(sources: Iterable[Source], declared: Iterable[str]) -> list[str]:
     used = {
         HOMES[one.top].package or one.top
         for source in sources
-        for one in imports_of(source)
+        for one in source.imports
         if one.top in HOMES and not one.level
     }
     named = {package_name(requirement) for requirement in declared}

@@ -6,7 +6,7 @@ import ast
 import re
 from collections.abc import Iterable, Iterator
 
-from tests.architecture.source import Source, imports_of
+from tests.architecture.source import Source
 
 HOME = "orchestrator/interpreter.py"
 # What keeps the working directory off the search path.
@@ -29,21 +29,21 @@ def _elsewhere(source: Source) -> Iterator[tuple[int, str]]:
     """The interpreter is named in its home alone."""
     if source.path == HOME:
         return
-    for node in ast.walk(source.tree):
+    for node in source.nodes:
         if (
             isinstance(node, ast.Attribute)
             and node.attr in ("executable", "_base_executable")
             and _is_sys(node.value)
         ):
             yield node.lineno, f"names the interpreter; {HOME} starts it"
-    for one in imports_of(source):
+    for one in source.imports:
         if one.module == "sys" and one.name in ("executable", "_base_executable"):
             yield one.line, f"names the interpreter; {HOME} starts it"
 
 
 def _lists(source: Source) -> Iterator[tuple[int, str]]:
     """A command whose program is Python has one of the flags right behind it."""
-    for node in ast.walk(source.tree):
+    for node in source.nodes:
         if isinstance(node, ast.List | ast.Tuple) and node.elts and _is_python(node.elts[0]):
             flag = node.elts[1] if len(node.elts) > 1 else None
             if not (isinstance(flag, ast.Constant) and flag.value in FLAGS):
@@ -54,19 +54,19 @@ def _pools(source: Source) -> Iterator[tuple[int, str]]:
     """Processes that are made by Python's library are made within ``safe_children``."""
     within = {
         id(inner)
-        for node in ast.walk(source.tree)
+        for node in source.nodes
         if isinstance(node, ast.With) and any("safe_children" in ast.dump(item) for item in node.items)
         for inner in ast.walk(node)
     }
-    library = {one.name for one in imports_of(source) if one.top in ("multiprocessing", "concurrent")}
-    for node in ast.walk(source.tree):
+    library = {one.name for one in source.imports if one.top in ("multiprocessing", "concurrent")}
+    for node in source.nodes:
         if isinstance(node, ast.Call) and _is_pool(node.func, library) and id(node) not in within:
             yield node.lineno, "starts processes outside of safe_children()"
 
 
 def _handed_over(source: Source) -> Iterator[tuple[int, str]]:
     """Who hands the interpreter to another program hands over ``SAFE_PATH`` in the same function."""
-    for function in ast.walk(source.tree):
+    for function in source.nodes:
         if not isinstance(function, ast.FunctionDef) or source.path == HOME:
             continue
         names = [node for node in ast.walk(function) if isinstance(node, ast.Name)]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import gc
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from fnmatch import fnmatch
@@ -25,7 +26,27 @@ class Source:
 
     @cached_property
     def tree(self) -> ast.Module:
-        return ast.parse(self.text, filename=self.path)
+        # A tree is many objects and no garbage. Over a thousand trees the collector takes longer than the parser.
+        gc.disable()
+        try:
+            return ast.parse(self.text, filename=self.path)
+        finally:
+            gc.enable()
+
+    @cached_property
+    def nodes(self) -> tuple[ast.AST, ...]:
+        """Every node of the tree, for the many checkers that look at all of them."""
+        return tuple(ast.walk(self.tree))
+
+    @cached_property
+    def imports(self) -> tuple[Import, ...]:
+        """Every import of the file, those inside functions and under ``TYPE_CHECKING`` too."""
+        return tuple(_imports(self))
+
+    @cached_property
+    def functions(self) -> tuple[tuple[str, ast.FunctionDef | ast.AsyncFunctionDef], ...]:
+        """Every function with its qualified name, ``World._enter``."""
+        return tuple(_functions(self.tree, ""))
 
     @property
     def module(self) -> str:
@@ -59,16 +80,15 @@ class Import:
         return inner if self.name is not None and inner in known else self.module
 
 
-def imports_of(source: Source) -> Iterator[Import]:
-    """Every import of the file, those inside functions and under ``TYPE_CHECKING`` too."""
+def _imports(source: Source) -> Iterator[Import]:
     guarded = {
         id(inner)
-        for node in ast.walk(source.tree)
+        for node in source.nodes
         if isinstance(node, ast.If) and isinstance(node.test, ast.Name) and node.test.id == "TYPE_CHECKING"
         for statement in node.body
         for inner in ast.walk(statement)
     }
-    for node in ast.walk(source.tree):
+    for node in source.nodes:
         if isinstance(node, ast.Import):
             for alias in node.names:
                 yield Import(node.lineno, alias.name, for_types=id(node) in guarded)
@@ -77,13 +97,11 @@ def imports_of(source: Source) -> Iterator[Import]:
                 yield Import(node.lineno, node.module or "", alias.name, node.level, id(node) in guarded)
 
 
-def functions_of(source: Source) -> Iterator[tuple[str, ast.FunctionDef | ast.AsyncFunctionDef]]:
-    """Every function with its qualified name, ``World._enter``."""
-    return _functions(source.tree, "")
-
-
 def _functions(node: ast.AST, prefix: str) -> Iterator[tuple[str, ast.FunctionDef | ast.AsyncFunctionDef]]:
+    # Expressions hold no functions but lambdas, which have no name.
     for child in ast.iter_child_nodes(node):
+        if isinstance(child, ast.expr):
+            continue
         if isinstance(child, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
             name = f"{prefix}{child.name}"
             if not isinstance(child, ast.ClassDef):
@@ -97,7 +115,7 @@ def enclosing(source: Source, line: int) -> str:
     """The qualified name of the innermost function around ``line``; ``<module>`` outside of any."""
     around = [
         (node.lineno, name)
-        for name, node in functions_of(source)
+        for name, node in source.functions
         if node.lineno <= line <= (node.end_lineno or node.lineno)
     ]
     return max(around)[1] if around else "<module>"

@@ -15,18 +15,13 @@ from tests.architecture.floors import (
     trespassing,
     upward,
 )
-from tests.architecture.source import PRODUCT, ROOT, Source, code, listed, python_files
+from tests.architecture.source import ROOT, Source, code, listed
 
 _FOR_TYPES = ("from typing import TYPE_CHECKING", "if TYPE_CHECKING:", "    from simulator.amps import a")
 # A folder with more files than this is not taken in at a glance.
 _FILES_MAX = 20
 # These have no rooms yet.
 _UNSORTED = frozenset({"adapters/solace"})
-
-
-@pytest.fixture(scope="module")
-def product() -> list[Source]:
-    return python_files(*PRODUCT)
 
 
 def test_every_module_has_a_room(product: list[Source]) -> None:

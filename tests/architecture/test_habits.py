@@ -21,20 +21,10 @@ from tests.architecture.habits import (
     undocumented_modules,
     unsafe,
 )
-from tests.architecture.source import PRODUCT, Source, code, listed, python_files
+from tests.architecture.source import Source, code, listed
 
 # The core may use itself, the nouns and the contract; of the kernel not the clock: time is given to it as a number.
 PURE_NAMES = (KERNEL - {"clock", "interpreter"}) | {"model", "core", "family.contract"}
-
-
-@pytest.fixture(scope="module")
-def product() -> list[Source]:
-    return python_files(*PRODUCT)
-
-
-@pytest.fixture(scope="module")
-def tests() -> list[Source]:
-    return python_files("tests")
 
 
 def test_the_core_is_pure(product: list[Source]) -> None:
@@ -55,19 +45,19 @@ def test_nothing_is_swallowed(product: list[Source]) -> None:
     assert not (found := broad_handlers(product)), listed(found)
 
 
-def test_nobody_is_trusted_blindly(product: list[Source], tests: list[Source]) -> None:
+def test_nobody_is_trusted_blindly(product: list[Source], tests: list[Source], bench: list[Source]) -> None:
     """Host keys and certificates are checked, and no shell reads our texts; in tests and benchmarks too."""
-    assert not (found := unsafe([*product, *tests, *python_files("bench")])), listed(found)
+    assert not (found := unsafe([*product, *tests, *bench])), listed(found)
 
 
-def test_files_have_one_subject(product: list[Source]) -> None:
+def test_files_have_one_subject(product: list[Source], bench: list[Source]) -> None:
     """No file outside of the tests is longer than one subject needs."""
-    assert not (found := too_long([*product, *python_files("bench")])), listed(found)
+    assert not (found := too_long([*product, *bench])), listed(found)
 
 
-def test_files_say_what_they_are_for(product: list[Source], tests: list[Source]) -> None:
+def test_files_say_what_they_are_for(product: list[Source], tests: list[Source], bench: list[Source]) -> None:
     """Every module begins with its purpose."""
-    found = undocumented_modules([*product, *tests, *python_files("bench")])
+    found = undocumented_modules([*product, *tests, *bench])
     assert not found, listed(found)
 
 

@@ -8,7 +8,7 @@ import tomllib
 import pytest
 
 from tests.architecture.homes import HOMES, Home, package_name, strays, undeclared, unpinned
-from tests.architecture.source import PRODUCT, ROOT, Source, code, listed, python_files
+from tests.architecture.source import ROOT, Source, code, listed
 
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))
 RUNTIME: list[str] = PROJECT["project"]["dependencies"]
@@ -16,11 +16,6 @@ OPTIONAL: list[str] = [
     name for names in PROJECT["project"].get("optional-dependencies", {}).values() for name in names
 ]
 GROUPS: dict[str, list[object]] = PROJECT["dependency-groups"]
-
-
-@pytest.fixture(scope="module")
-def product() -> list[Source]:
-    return python_files(*PRODUCT)
 
 
 def pins(name: str) -> list[str]:

@@ -5,14 +5,13 @@ from __future__ import annotations
 import pytest
 
 from tests.architecture.interpreters import HOME, careless
-from tests.architecture.source import PRODUCT, code, listed, python_files
+from tests.architecture.source import Source, code, listed
 
 
-def test_every_start_of_python_is_careful() -> None:
+def test_every_start_of_python_is_careful(product: list[Source]) -> None:
     """Each start of an interpreter has -P or -I, or PYTHONSAFEPATH where no flag can be given."""
-    sources = python_files(*PRODUCT)
-    assert any(source.path == HOME for source in sources)
-    assert not (found := careless(sources)), listed(found)
+    assert any(source.path == HOME for source in product)
+    assert not (found := careless(product)), listed(found)
 
 
 @pytest.mark.parametrize(

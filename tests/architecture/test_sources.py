@@ -4,16 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from tests.architecture.source import Source, code, listed, text_files
+from tests.architecture.source import Source, code, listed
 from tests.architecture.sources import private, sections, unfounded
 
 X = "docs/sources" + "/x.md"  # not in one piece, or it would be looked for
 PAGE = code(X, "# X", "## 1 One", "### 1.10 Ten", "### controlled 4: Four", "## fail-back: Back")
-
-
-@pytest.fixture(scope="module")
-def files() -> list[Source]:
-    return text_files()
 
 
 def test_no_file_names_a_private_document(files: list[Source]) -> None:

@@ -10,13 +10,8 @@ import sys
 
 import pytest
 
-from tests.architecture.source import ROOT, Source, code, is_ignored, listed, text_files
+from tests.architecture.source import ROOT, Source, code, is_ignored, listed
 from tests.architecture.tree import broken_links, foreign, missing_files, unknown_targets
-
-
-@pytest.fixture(scope="module")
-def files() -> list[Source]:
-    return text_files()
 
 
 @pytest.fixture(scope="module")

@@ -28,7 +28,7 @@ from adapters.solace.semp.adapter import SolaceSempAdapter
 from orchestrator.clock import SystemClock, VirtualClock
 from orchestrator.documents.loader import load_inventory
 from orchestrator.errors import FailoverError
-from orchestrator.family.contract import Setting
+from orchestrator.family.contract import AdapterContext
 from orchestrator.family.registry import Registry
 from orchestrator.family.secrets import Redactor, SecretStore
 from orchestrator.model.inventory import Device, Login, Site
@@ -55,7 +55,9 @@ def semp_adapter(
     login = Login(username="operator", password=REFERENCE)
     site = Site(name="ny", adapter="solace-semp", devices=(device,), login=login, options=options)
     store = SecretStore(environment=ENVIRONMENT)
-    return SolaceSempAdapter(site, Setting(clock, store), wire=lambda _: wire, random=Random(1)), store.redactor
+    return SolaceSempAdapter(
+        site, AdapterContext(clock, store), wire=lambda _: wire, random=Random(1)
+    ), store.redactor
 
 
 def echo(request: Incoming) -> str:
@@ -139,7 +141,7 @@ def test_over_ssh(trouble: str, tmp_path: Path, logged: Callable[[], list[str]])
         mishaps: dict[str, Any] = {"drop": "drop-after", "freeze": "freeze-after", "garbage": "garbage"}
         if trouble in mishaps:
             lab.chaos("ny", "ny1").plan(Mishap(mishaps[trouble], "show"))
-        adapter = SolaceCliAdapter(site, Setting(SystemClock(), SecretStore(environment=ENVIRONMENT)))
+        adapter = SolaceCliAdapter(site, AdapterContext(SystemClock(), SecretStore(environment=ENVIRONMENT)))
         assert leaks([*said(*everything(adapter)), *logged(), *lab.log("ny", "ny1").lines, repr(site)]) == []
 
 
@@ -166,7 +168,7 @@ def local_adapter(folder: Path, script: str) -> tuple[LocalAdapter, Redactor]:
     options = {"commands": {"x": {**command, "timeout": "5s", "idempotent": True}}}
     site = Site(name="ny", adapter="local", devices=(Device(name="ny1"),), options=options)
     store = SecretStore(environment=ENVIRONMENT)
-    return LocalAdapter.fitted(site)(site, Setting(SystemClock(), store)), store.redactor
+    return LocalAdapter.fitted(site)(site, AdapterContext(SystemClock(), store)), store.redactor
 
 
 @pytest.mark.realtime

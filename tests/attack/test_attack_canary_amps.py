@@ -12,7 +12,7 @@ import pytest
 
 from adapters.amps.adapter import AmpsAdminAdapter
 from orchestrator.clock import VirtualClock
-from orchestrator.family.contract import Setting
+from orchestrator.family.contract import AdapterContext
 from orchestrator.family.secrets import Redactor, SecretStore
 from orchestrator.model.inventory import Device, Login, Site
 from simulator.http.server import Incoming, Outgoing
@@ -36,7 +36,7 @@ def adapter_of(handler: Handler, clock: VirtualClock, *, with_token: bool, fails
         options=options,
     )
     store = SecretStore(environment=ENVIRONMENT)
-    adapter = AmpsAdminAdapter(site, Setting(clock, store), wire=lambda _: wire, random=Random(1))
+    adapter = AmpsAdminAdapter(site, AdapterContext(clock, store), wire=lambda _: wire, random=Random(1))
     clock.advance(60.0)
     return adapter, store.redactor
 

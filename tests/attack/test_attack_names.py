@@ -19,7 +19,7 @@ from adapters.local.adapter import LocalAdapter
 from orchestrator.clock import SystemClock
 from orchestrator.documents.loader import load_inventory
 from orchestrator.errors import AdapterError, DefinitionError
-from orchestrator.family.contract import Adapter, Call, Setting
+from orchestrator.family.contract import Adapter, AdapterContext, Call
 from orchestrator.family.registry import Registry
 from orchestrator.family.secrets import SecretStore
 from orchestrator.model.inventory import Device, Site
@@ -59,7 +59,7 @@ def fars(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Mapping[str, Far]
     vpns = tuple(VpnLayout(name, publish_rate=0, consume_rate=0) for name in LEGAL)
     world = World(WorldLayout((SiteLayout("ny", ("ny1",)), SiteLayout("nj", ("nj1",))), vpns), SystemClock())
     folder = tmp_path_factory.mktemp("names")
-    setting = Setting(SystemClock(), SecretStore())
+    setting = AdapterContext(SystemClock(), SecretStore())
     registry = Registry()
     mock = Site(
         name="ny", adapter="mock", devices=(Device(name="ny1"),), options={"world": WORLDS.register("names", world)}
@@ -159,7 +159,7 @@ def local(tmp_path: Path) -> LocalAdapter:
     program.chmod(0o755)
     commands = {"note": {"argv": [str(program), "{service}", "{site}"], "per": "service"}}
     site = Site(name="ny", adapter="local", devices=(Device(name="ny1"),), options={"commands": commands})
-    return LocalAdapter.fitted(site)(site, Setting(SystemClock(), SecretStore()))
+    return LocalAdapter.fitted(site)(site, AdapterContext(SystemClock(), SecretStore()))
 
 
 def run_for(local: LocalAdapter, name: str) -> Effect:

@@ -9,7 +9,7 @@ from importlib.metadata import EntryPoint
 
 from adapters.mock.adapter import MockAdapter
 from orchestrator.errors import AuthenticationFailed
-from orchestrator.family.contract import Call, Permit, Result, Setting
+from orchestrator.family.contract import AdapterContext, Call, Permit, Result
 from orchestrator.family.registry import GROUP
 from orchestrator.model.inventory import Site
 from orchestrator.model.outcome import Effect, Failure
@@ -21,7 +21,7 @@ ENTRY = EntryPoint("echoing", "tests.cli.echoing:EchoingAdapter", GROUP)
 class EchoingAdapter(MockAdapter):
     """Its refusals, and if ``chatty`` its failures and answers too, repeat the password; ``wanted`` is its SHA-256."""
 
-    def __init__(self, site: Site, setting: Setting) -> None:
+    def __init__(self, site: Site, setting: AdapterContext) -> None:
         plain = {key: value for key, value in site.options.items() if key == "world"}
         super().__init__(site.model_copy(update={"options": plain}), setting)
         self._login, self._wanted, self._chatty = site.login, site.options.get("wanted"), site.options.get("chatty")

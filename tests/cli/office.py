@@ -15,7 +15,7 @@ import yaml
 
 from orchestrator.cli.main import main
 from orchestrator.clock import Clock
-from orchestrator.engine.dispatch import Completion, Desk, InlineFleet
+from orchestrator.engine.dispatch import Completion, InlineFleet, Prompter
 from orchestrator.family.contract import Adapter, Permit
 from orchestrator.family.secrets import SecretStore
 from orchestrator.journal.signing import Signer, generate, public_half
@@ -30,9 +30,9 @@ class Meanwhile(InlineFleet):
     """A fleet that does something else each time it has nothing to do."""
 
     def __init__(
-        self, adapters: Mapping[Side, Adapter], permit: Permit, clock: Clock, desk: Desk | None, deeds: list[Deed]
+        self, adapters: Mapping[Side, Adapter], permit: Permit, clock: Clock, desk: Prompter | None, deeds: list[Deed]
     ) -> None:
-        super().__init__(adapters, permit, clock, desk=desk)
+        super().__init__(adapters, permit, clock, prompter=desk)
         self._deeds = deeds
 
     def collect(self, until: float | None) -> list[Completion]:

@@ -111,7 +111,7 @@ class Shell:
         self.state.mkdir(mode=0o700, exist_ok=True)
         secrets = SecretStore(None, environment=self.environment)
         return Tools(
-            self.state, self.clock, secrets, self.registry, lambda a, p, c, desk: InlineFleet(a, p, c, desk=desk)
+            self.state, self.clock, secrets, self.registry, lambda a, p, c, desk: InlineFleet(a, p, c, prompter=desk)
         )
 
     def write(self, name: str, text: str) -> Path:
@@ -144,7 +144,7 @@ class Shell:
         from simulator.solace.faults import parse_faults
 
         world = self.world()
-        world.afflict(parse_faults(faults))
+        world.inject(parse_faults(faults))
         world.close()
 
     def inventory(self, layout: WorldLayout | None = None, *, name: str = "inventory.yaml", **replaced: Any) -> Path:

@@ -10,7 +10,7 @@ from typing import TextIO
 
 import pytest
 
-from orchestrator.cli.render.prompt import TerminalDesk
+from orchestrator.cli.render.prompt import TerminalPrompter
 from orchestrator.core.run import Lane, Run
 from orchestrator.model import events as ev
 from tests.core.builders import T0, a_plan
@@ -24,7 +24,7 @@ def question(why: str, gate: str = "bridge-lost") -> ev.GateOpened:
     return ev.GateOpened(gate=gate, step="drain", choices=("wait", "revert"), unattended="revert", why=why)
 
 
-def told(desk: TerminalDesk, event: ev.Event, lane: str = "Trading") -> None:
+def told(desk: TerminalPrompter, event: ev.Event, lane: str = "Trading") -> None:
     desk(ev.Record(run="run-1", seq=2, at=T0, lane=lane, event=event), RUN)
 
 
@@ -50,10 +50,12 @@ def person() -> Iterator[Person]:
     os.close(writer)
 
 
-def a_desk(person: Person, *gates: ev.GateOpened) -> TerminalDesk:
+def a_desk(person: Person, *gates: ev.GateOpened) -> TerminalPrompter:
     """The desk of a process that goes on with a run in which these questions are open."""
     lane = replace(Lane("Trading"), gates=gates)
-    return TerminalDesk(ev.Who("ann"), lambda yes: None, Run(a_plan(), lanes={"Trading": lane}), stdin=person.stdin)
+    return TerminalPrompter(
+        ev.Who("ann"), lambda yes: None, Run(a_plan(), lanes={"Trading": lane}), stdin=person.stdin
+    )
 
 
 def test_a_question_is_answered(person: Person, capsys: pytest.CaptureFixture[str]) -> None:

@@ -10,7 +10,7 @@ import pytest
 
 from orchestrator.cli.render.preview import brief
 from orchestrator.model import events as ev
-from orchestrator.operations.runs.plan import Wish, make_plan
+from orchestrator.operations.runs.plan import PlanRequest, make_plan
 from simulator.solace.embedded import embedded_layout
 from simulator.solace.layout import TransactionLayout, VpnLayout
 from tests.cli.shell import Shell
@@ -39,7 +39,7 @@ def rows_of(text: str) -> list[str]:
 def test_the_plan_before_the_question(shell: Shell, inventory: str) -> None:
     """Law: the service whose transaction needs a decision is shown first and in full, then one of those that are alike,
     and each of the others has a row that names that one and has its own queue. None is hidden in a number."""
-    wish = Wish("solace/controlled", Path(inventory), (), True, None, None, ev.Policy())
+    wish = PlanRequest("solace/controlled", Path(inventory), (), True, None, None, ev.Policy())
     tools = shell.tools()
     text = "\n".join(brief(tools, make_plan(tools, wish)).lines)
     rows = rows_of(text.partition("\n\n")[2])
@@ -52,7 +52,7 @@ def test_the_plan_before_the_question(shell: Shell, inventory: str) -> None:
 
 def test_a_few_are_shown_in_full(shell: Shell) -> None:
     """Law: a handful has no need of rows."""
-    wish = Wish("solace/controlled", None, (), True, None, None, ev.Policy())
+    wish = PlanRequest("solace/controlled", None, (), True, None, None, ev.Policy())
     tools = shell.tools()
     text = "\n".join(brief(tools, make_plan(tools, wish)).lines)
     assert text.count("1. The target's replication bridge") == 3
@@ -60,7 +60,7 @@ def test_a_few_are_shown_in_full(shell: Shell) -> None:
 
 def test_how_old_the_checks_are(shell: Shell, inventory: str) -> None:
     """Law: of many services the age of the last check is said once for all that share it, with every name."""
-    wish = Wish("solace/controlled", Path(inventory), (), True, None, None, ev.Policy())
+    wish = PlanRequest("solace/controlled", Path(inventory), (), True, None, None, ev.Policy())
     tools = shell.tools()
     [line] = [line for line in brief(tools, make_plan(tools, wish)).lines if line.endswith(": never checked")]
     assert line.strip().partition(": ")[0].split(", ") == NAMES

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from adapters.solace.adapter import SolaceCliAdapter
 from orchestrator.clock import VirtualClock
-from orchestrator.family.contract import Setting
+from orchestrator.family.contract import AdapterContext
 from orchestrator.family.registry import GROUP, Registry
 from orchestrator.model.inventory import Site
 from tests.cli.fixtures import shell as shell
@@ -31,7 +31,7 @@ INVENTORY = {
 class Awkward(SolaceCliAdapter):
     """Speaks to a scripted node that has them all, and one message VPN that the inventory does not have."""
 
-    def __init__(self, site: Site, setting: Setting) -> None:
+    def __init__(self, site: Site, setting: AdapterContext) -> None:
         assert isinstance(setting.clock, VirtualClock)
         answers = {
             "show redundancy": layouts.redundancy(),

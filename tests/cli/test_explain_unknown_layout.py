@@ -12,7 +12,7 @@ import pytest
 
 from adapters.solace.adapter import SolaceCliAdapter
 from orchestrator.clock import VirtualClock
-from orchestrator.family.contract import Setting
+from orchestrator.family.contract import AdapterContext
 from orchestrator.family.registry import GROUP, Registry
 from orchestrator.model.inventory import Site
 from tests.cli.fixtures import shell as shell
@@ -51,7 +51,7 @@ class Strange(SolaceCliAdapter):
         f"show queue * message-vpn {VPN}": "",
     }
 
-    def __init__(self, site: Site, setting: Setting) -> None:
+    def __init__(self, site: Site, setting: AdapterContext) -> None:
         assert isinstance(setting.clock, VirtualClock)
         node = ScriptedDevice(setting.clock, name=f"{ROUTER}{site.name[0]}", answers=dict(self.answers))
         super().__init__(site, setting, dial=lambda device: node.connect)

@@ -37,7 +37,7 @@ def test_instances_of_a_lab_that_is_up(shell: Shell, lab: Path) -> None:
     """What clients did, what an administrator did and what was to go wrong is forgotten, by the lab's process too; what
     the instances are made of is not."""
     serving = amps_world(lab / "amps-world.json", shell.clock, {"leases_kept": 30})
-    serving.afflict(parse_amps_faults(["at 60s: kill orders-ldn"]))
+    serving.inject(parse_amps_faults(["at 60s: kill orders-ldn"]))
     shell.clock.advance(30)
     with serving.request():
         serving.console("orders-ny").obey("disable", "transports/1")

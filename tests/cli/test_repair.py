@@ -9,8 +9,7 @@ import pytest
 from orchestrator.cli.render.preview import question
 from orchestrator.documents.loader import read_runbook
 from orchestrator.model import events as ev
-from orchestrator.operations.runs.plan import Wish as PlanWish
-from orchestrator.operations.runs.plan import make_plan
+from orchestrator.operations.runs.plan import PlanRequest, make_plan
 from orchestrator.reports.report import build
 from simulator.solace.appliance import RoleName
 from tests.cli.complaints import complained, refused
@@ -94,7 +93,9 @@ def test_a_restore_beside_a_standby_site_names_it_too(shell: Shell) -> None:
 
 def test_an_option_of_another_family(shell: Shell) -> None:
     """Law: a message VPN has no SOW, so its restore takes no answer about one."""
-    complained(shell("restore", "--vpn", VPN, "--site", "ny", "--accept-sow", "x y", "--yes"), 2, "for AMPS only")
+    complained(
+        shell("restore", "--vpn", VPN, "--site", "ny", "--accept-sow", "x y", "--yes"), 2, "is an option of amps"
+    )
 
 
 @pytest.mark.parametrize("direction", [(), ("--from", "nj")], ids=["of nj", "of ny"])
@@ -187,7 +188,7 @@ def test_a_run_that_left_no_active_site_is_what_leads_out(shell: Shell) -> None:
 def test_what_is_asked_before_the_start(shell: Shell, runbook: str, asked: str) -> None:
     """Law: the question before the start says what the procedure does; only a move moves."""
     plan = make_plan(
-        shell.tools(), PlanWish("solace/controlled", None, (VPN,), False, None, None, ev.Policy())
+        shell.tools(), PlanRequest("solace/controlled", None, (VPN,), False, None, None, ev.Policy())
     ).model_copy(update={"services": ("orders",), "runbook": read_runbook(runbook).result()})
     assert question(plan) == f"SIMULATED  {asked}"
 
@@ -332,7 +333,9 @@ def test_amps_has_no_roles_to_repair(shell: Shell) -> None:
     sites = {name: {"adapter": "mock-amps", "devices": [{"name": name}], "options": {}} for name in ("ny", "nj")}
     document = {"sites": sites, "pairs": [{"name": "p", "sites": ["ny", "nj"], "services": ["orders"]}]}
     inventory = shell.write("amps.json", json.dumps(document))
-    complained(shell("repair", "--service", "orders", "--to", "ny", "-i", str(inventory)), 2, "no roles")
+    ended = shell("repair", "--service", "orders", "--to", "ny", "-i", str(inventory))
+    complained(ended, 2, "the family amps does not offer repair")
+    assert "no roles" in ended.err
 
 
 def test_the_record_of_a_repair_is_a_move(shell: Shell) -> None:

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from orchestrator.family.contract import Setting
+from orchestrator.family.contract import AdapterContext
 from orchestrator.family.registry import Registry
 from orchestrator.family.secrets import SecretStore
 from orchestrator.model.inventory import Device, Login, SecretRef, Site
@@ -116,7 +116,7 @@ def test_control_the_echo_is_loud(echoing: Shell) -> None:
         options={"world": world, "chatty": True},
     )
     store = SecretStore(environment=echoing.environment)
-    answers = EchoingAdapter(site, Setting(echoing.clock, store)).probe("replication", [VPN])
+    answers = EchoingAdapter(site, AdapterContext(echoing.clock, store)).probe("replication", [VPN])
     assert CANARY in str(answers[VPN])
     assert CANARY not in store.redactor.scrub(str(answers[VPN]))
 

@@ -12,7 +12,7 @@ from typing import ClassVar, Self
 
 from orchestrator.clock import Clock, SystemClock, VirtualClock
 from orchestrator.documents.loader import load_inventory
-from orchestrator.family.contract import Adapter, Call, Setting
+from orchestrator.family.contract import Adapter, AdapterContext, Call
 from orchestrator.family.registry import Registry
 from orchestrator.family.secrets import SecretStore
 from orchestrator.model.inventory import Device, Site
@@ -93,7 +93,7 @@ class WorldBench:
         raise NotImplementedError
 
     def adapter(self, *, read_only: bool = False, site: str = "ny") -> Adapter:
-        setting = Setting(clock=self.clock, secrets=SecretStore(None), read_only=read_only)
+        setting = AdapterContext(clock=self.clock, secrets=SecretStore(None), read_only=read_only)
         self._made.append(REGISTRY.adapter_for(self.site(site), setting))
         return self._made[-1]
 
@@ -121,7 +121,7 @@ class WorldBench:
             )
 
     def spoil(self, how: Spoil) -> None:
-        self.world.afflict(parse_faults([f"demote: {how}"]))
+        self.world.inject(parse_faults([f"demote: {how}"]))
 
     def go_away(self) -> None:
         with self.world.request():

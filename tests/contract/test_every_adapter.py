@@ -50,12 +50,12 @@ def moved(bench: WorldBench) -> None:
 
 def cut(bench: WorldBench) -> None:
     """The replication link is cut."""
-    bench.world.afflict(parse_faults(["at 0s: bridge down"]))
+    bench.world.inject(parse_faults(["at 0s: bridge down"]))
 
 
 def switched(bench: WorldBench) -> None:
     """The HA mate serves, and the node that served before shows nothing any more."""
-    bench.world.afflict(parse_faults(["at 0s: ha switch ny"]))
+    bench.world.inject(parse_faults(["at 0s: ha switch ny"]))
 
 
 @pytest.mark.realtime

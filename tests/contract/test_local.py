@@ -10,7 +10,7 @@ import pytest
 
 from orchestrator.clock import SystemClock
 from orchestrator.errors import AdapterError, CommandRejected
-from orchestrator.family.contract import Adapter, Call, Setting
+from orchestrator.family.contract import Adapter, AdapterContext, Call
 from orchestrator.family.registry import Registry
 from orchestrator.family.secrets import SecretStore
 from orchestrator.model.inventory import Site
@@ -83,7 +83,9 @@ class LocalBench:
         return Site.model_validate(site)
 
     def adapter(self, *, read_only: bool = False) -> Adapter:
-        return Registry().adapter_for(self.site, Setting(SystemClock(), SecretStore(None), read_only=read_only))
+        return Registry().adapter_for(
+            self.site, AdapterContext(SystemClock(), SecretStore(None), read_only=read_only)
+        )
 
     @property
     def _ledger(self) -> list[str]:

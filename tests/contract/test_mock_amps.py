@@ -9,7 +9,7 @@ import pytest
 
 from adapters.mock.amps.adapter import MockAmpsAdapter
 from orchestrator.clock import VirtualClock
-from orchestrator.family.contract import Adapter, Call, Setting
+from orchestrator.family.contract import Adapter, AdapterContext, Call
 from orchestrator.family.secrets import SecretStore
 from orchestrator.model.inventory import Device, Site
 from simulator.amps.faults import parse_amps_faults
@@ -65,7 +65,7 @@ class MockAmpsBench:
             options={"world": self.reference, "services": NAMES},
             command_timeout=1.0,
         )
-        setting = Setting(clock=self.clock, secrets=SecretStore(None), read_only=read_only)
+        setting = AdapterContext(clock=self.clock, secrets=SecretStore(None), read_only=read_only)
         self._made.append(MockAmpsAdapter(site, setting))
         return self._made[-1]
 
@@ -84,7 +84,7 @@ class MockAmpsBench:
             }
 
     def spoil(self, how: Spoil) -> None:
-        self.world.afflict(parse_amps_faults([f"act: {how}"]))
+        self.world.inject(parse_amps_faults([f"act: {how}"]))
 
     def go_away(self) -> None:
         self._silence(FAR)

@@ -34,9 +34,9 @@ class Counting(ScriptedSite):
         return super().apply(action, calls, permit)
 
 
-def observe(lane: str, *asks: tuple[Side, str], mark: int = 1, gauge: Progress | None = None) -> Observe:
-    return Observe(lane, mark, asks or BOTH, gauge)
+def observe(service: str, *asks: tuple[Side, str], mark: int = 1, gauge: Progress | None = None) -> Observe:
+    return Observe(service, mark, asks or BOTH, gauge)
 
 
-def promote(lane: str, intent: int = 1) -> Act:
-    return Act(lane, intent, "target", "set_role", {"role": "active"})
+def promote(service: str, intent: int = 1) -> Act:
+    return Act(service, intent, "target", "set_role", {"role": "active"})

@@ -18,7 +18,7 @@ import sqlalchemy as sa
 
 from orchestrator.clock import VirtualClock
 from orchestrator.core.run import Run, fold
-from orchestrator.engine.dispatch import Desk, InlineFleet
+from orchestrator.engine.dispatch import InlineFleet, Prompter
 from orchestrator.engine.engine import Engine
 from orchestrator.engine.observers import Observer
 from orchestrator.family.contract import ActionSpec, Adapter, Call, Permit, ReadingSpec, Result
@@ -134,7 +134,7 @@ class Story:
     world: Callable[[], Any]
     judge: Callable[[Any, ev.Outcome | None], list[str]]
     ends: frozenset[ev.Outcome]
-    desk: Callable[[], Desk] | None = None
+    desk: Callable[[], Prompter] | None = None
     engine: type[Engine] = Engine
     fleet: type[InlineFleet] = InlineFleet
     restart_s: float = 0.1  # seconds between a death and the next process
@@ -171,7 +171,7 @@ def lead(
         state = fold(journal.records(RUN))
     adapters = {side: killing(adapter, fuse) for side, adapter in world.adapters().items()}
     desk = story.desk() if story.desk else None
-    fleet = story.fleet(adapters, lease, clock, desk=desk)
+    fleet = story.fleet(adapters, lease, clock, prompter=desk)
     attended = desk is not None
     engine = story.engine(
         journal, lease, writer, state, fleet, clock, by="ann", attended=attended, observers=observers

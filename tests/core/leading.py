@@ -8,7 +8,7 @@ from typing import Any
 
 from orchestrator.core.run import Run, fold
 from orchestrator.engine.approvers import Approvers
-from orchestrator.engine.dispatch import Desk, Fleet, InlineFleet
+from orchestrator.engine.dispatch import Fleet, InlineFleet, Prompter
 from orchestrator.engine.engine import Engine
 from orchestrator.engine.observers import Observer
 from orchestrator.family.contract import Adapter
@@ -31,8 +31,8 @@ class ScriptedDesk:
     answers: Mapping[str, str]
     asked: list[tuple[str, str, str | None]] = field(default_factory=list)
 
-    def ask(self, lane: str, gate: ev.GateOpened) -> ev.Ruling | None:
-        self.asked.append((lane, gate.gate, gate.item))
+    def ask(self, service: str, gate: ev.GateOpened) -> ev.Ruling | None:
+        self.asked.append((service, gate.gate, gate.item))
         choice = self.answers.get(gate.gate)
         return (
             None
@@ -71,7 +71,7 @@ class Lead:
         lease: Any,
         writer: Any,
         *,
-        desk: Desk | None = None,
+        desk: Prompter | None = None,
         attended: bool | None = None,
         observers: Sequence[Observer] = (),
         policy: ev.Policy | None = None,
@@ -83,7 +83,7 @@ class Lead:
         adapters: dict[Side, Adapter] = {side: self.wrap(site) for side, site in self.pair.adapters().items()}
         if self.fuse is not None:
             adapters = {side: killing(site, self.fuse) for side, site in adapters.items()}
-        fleet = self.fleet(adapters, lease, self.pair.clock, desk=desk)
+        fleet = self.fleet(adapters, lease, self.pair.clock, prompter=desk)
         attended = desk is not None if attended is None else attended
         state = fold(self.journal.records(RUN))
         self.engine = self.engine_type(

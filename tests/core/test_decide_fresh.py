@@ -134,10 +134,10 @@ def at_the_gate() -> tuple[Lane, ev.GateOpened]:
 
 
 def ruled(lane: Lane, gate: ev.GateOpened, choice: Answer) -> Lane:
-    from orchestrator.core.decide import follow
+    from orchestrator.core.decide import apply_ruling
 
     ruling = ev.Ruling(choice=choice, reason="I looked", by="ann")
-    return after(lane, Next(events=follow(PLAN, lane, gate, ruling)), T0 + 62)
+    return after(lane, Next(events=apply_ruling(PLAN, lane, gate, ruling)), T0 + 62)
 
 
 def test_only_an_escalation_goes_without_it() -> None:

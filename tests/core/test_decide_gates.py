@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from orchestrator.core.decide import Ask, Next, decide, follow
+from orchestrator.core.decide import Ask, Next, apply_ruling, decide
 from orchestrator.core.run import Intent, Lane, Stage
 from orchestrator.model import events as ev
 from orchestrator.model.outcome import Effect
@@ -90,7 +90,7 @@ def test_retry_begins_the_step_again() -> None:
     """A "retry" reads the preconditions of the failed step anew."""
     gate, lane = gate_of(PLAN, failed(step=4, changed=True))
     ruling = ev.Ruling(choice="retry", **ANN)
-    lane = after(lane, Next(events=follow(PLAN, lane, gate, ruling)), T0)
+    lane = after(lane, Next(events=apply_ruling(PLAN, lane, gate, ruling)), T0)
     assert (lane.stage, lane.failure, lane.gates) == (Stage.REQUIRE, "", ())
     assert asked(decide(PLAN, lane, T0, attended=True)) == [("source", "replication"), ("target", "replication")]
 
@@ -98,7 +98,7 @@ def test_retry_begins_the_step_again() -> None:
 def test_stop_is_resumable() -> None:
     """A "stop" ends the lane as ``needs-operator``; a resume goes on with the step that failed."""
     gate, lane = gate_of(PLAN, failed(step=4, changed=True))
-    lane = after(lane, Next(events=follow(PLAN, lane, gate, ev.Ruling(choice="stop", **ANN))), T0)
+    lane = after(lane, Next(events=apply_ruling(PLAN, lane, gate, ev.Ruling(choice="stop", **ANN))), T0)
     assert (lane.status, lane.settled) == ("needs-operator", False)
     lane = after(lane, Next(events=(ev.LaneResumed(by="ann"),)), T0 + 60)
     assert (lane.status, lane.step, lane.stage, lane.outcome) == ("running", 4, Stage.REQUIRE, None)
@@ -148,7 +148,7 @@ def test_an_undo_that_fails_has_its_own_end() -> None:
 def test_a_stuck_lane_can_be_resumed() -> None:
     """``stuck`` is resumable: it goes on taking back where it stopped."""
     gate, lane = gate_of(PLAN, failed(status="reverting", undo=("demote",), step=2))
-    lane = after(lane, Next(events=follow(PLAN, lane, gate, ev.Ruling(choice="stop", **ANN))), T0)
+    lane = after(lane, Next(events=apply_ruling(PLAN, lane, gate, ev.Ruling(choice="stop", **ANN))), T0)
     lane = after(lane, Next(events=(ev.LaneResumed(by="ann"),)), T0 + 60)
     assert (lane.status, lane.undo, lane.outcome) == ("reverting", ("demote",), None)
     assert asked(decide(PLAN, lane, T0 + 60, attended=True)) == [("target", "replication")]
@@ -160,7 +160,7 @@ def test_a_step_in_doubt_is_taken_back_as_well() -> None:
         intent = Intent(1, "set_role", 1, None, T0, effect=effect)
         lane = failed(step=1, changed=True, intents=(intent,))
         gate, lane = gate_of(PLAN, lane)
-        lane = after(lane, Next(events=follow(PLAN, lane, gate, ev.Ruling(choice="revert", **ANN))), T0)
+        lane = after(lane, Next(events=apply_ruling(PLAN, lane, gate, ev.Ruling(choice="revert", **ANN))), T0)
         (revert,) = decide(PLAN, lane, T0, attended=False).events
         assert isinstance(revert, ev.RevertStarted)
         assert revert.undo == undo
@@ -315,5 +315,5 @@ def test_a_refused_first_change_is_a_question_where_an_operator_is() -> None:
     assert kinds(decide(PLAN, lane, T0, attended=False)) == ["lane.ended"]
     *_, ended = decide(PLAN, asked_lane, T0, attended=False).events  # the terminal is gone
     assert ended == ev.LaneEnded(outcome=ev.Outcome.REFUSED, reason="ny refused: not now")
-    again = follow(PLAN, asked_lane, gate, ev.Ruling(choice="retry", **ANN))
+    again = apply_ruling(PLAN, asked_lane, gate, ev.Ruling(choice="retry", **ANN))
     assert again[-1] == ev.StepRetried(step="demote")

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from orchestrator.core.decide import Ask, Next, decide, follow
+from orchestrator.core.decide import Ask, Next, apply_ruling, decide
 from orchestrator.core.run import Intent, Lane, Stage
 from orchestrator.model import events as ev
 from orchestrator.model.outcome import Effect
@@ -160,7 +160,7 @@ def opened(*items: Transaction) -> Lane:
 def test_a_person_s_ruling_is_recorded_and_done() -> None:
     """Promise 7: each with a recorded decision and its reason, and only then done."""
     lane = opened(A)
-    lane = after(lane, Next(events=follow(PLAN, lane, lane.gates[0], COMMIT)), T0)
+    lane = after(lane, Next(events=apply_ruling(PLAN, lane, lane.gates[0], COMMIT)), T0)
     assert lane.rulings == ruled(a=COMMIT)
     assert kinds(next_of(lane, A, at=T0 + 1, attended=True)) == ["action.intended"]
 
@@ -168,9 +168,9 @@ def test_a_person_s_ruling_is_recorded_and_done() -> None:
 def test_a_person_says_stop() -> None:
     """A "stop" on one item stops the lane where it is, resumable, and what was decided so far is kept."""
     lane = opened(A, B)
-    lane = after(lane, Next(events=follow(PLAN, lane, lane.gates[0], COMMIT)), T0)
+    lane = after(lane, Next(events=apply_ruling(PLAN, lane, lane.gates[0], COMMIT)), T0)
     stop = ev.Ruling(choice="stop", reason="ask the owners", by="ann")
-    lane = after(lane, Next(events=follow(PLAN, lane, lane.gates[0], stop)), T0)
+    lane = after(lane, Next(events=apply_ruling(PLAN, lane, lane.gates[0], stop)), T0)
     assert (lane.status, lane.rulings[("transactions", A.xid)]) == ("needs-operator", COMMIT)
     lane = after(lane, Next(events=(ev.LaneResumed(by="ann"),)), T0 + 60)
     assert asked(decide(PLAN, lane, T0 + 60, attended=True)) == [("source", "transactions")]
@@ -181,7 +181,7 @@ def test_a_stop_is_no_decision_on_an_item() -> None:
     lane goes on, and never acted on."""
     lane = opened(A)
     stop = ev.Ruling(choice="stop", reason="ask the owners", by="ann")
-    lane = after(lane, Next(events=follow(PLAN, lane, lane.gates[0], stop)), T0)
+    lane = after(lane, Next(events=apply_ruling(PLAN, lane, lane.gates[0], stop)), T0)
     lane = after(lane, Next(events=(ev.LaneResumed(by="ann"),)), T0 + 60)
     assert kinds(next_of(lane, A, at=T0 + 60, attended=True)) == ["gate.opened"]
 
@@ -195,7 +195,7 @@ def test_the_transaction_manager_may_answer_first() -> None:
 def test_a_question_about_a_gone_item_is_withdrawn_while_others_stay() -> None:
     """With A decided and B gone, B's question is withdrawn before anything is done to A."""
     lane = opened(A, B)
-    lane = after(lane, Next(events=follow(PLAN, lane, lane.gates[0], COMMIT)), T0)
+    lane = after(lane, Next(events=apply_ruling(PLAN, lane, lane.gates[0], COMMIT)), T0)
     lane = see(lane, listing(A, at=T0 + 1), at=T0 + 1)
     move = decide(PLAN, lane, T0 + 1, attended=True)
     assert kinds(move)[0] == "gate.withdrawn"

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from orchestrator.core.decide import Ask, Next, decide, follow
+from orchestrator.core.decide import Ask, Next, apply_ruling, decide
 from orchestrator.core.run import Lane
 from orchestrator.model import events as ev
 from tests.core.builders import (
@@ -184,7 +184,7 @@ def test_a_person_says_wait() -> None:
     """A "wait" gives the bridge another whole grace, and then the question is asked again."""
     plan, lane, now = at_the_gate()
     ruling = ev.Ruling(choice="wait", reason="the network is being mended", by="ann")
-    lane = after(lane, Next(events=follow(plan, lane, lane.gates[0], ruling)), now)
+    lane = after(lane, Next(events=apply_ruling(plan, lane, lane.gates[0], ruling)), now)
     assert lane.gates == ()
     _, move, later = steadily(lane, plan, 40, "down", start=now + 1, until=now + 200, attended=True)
     assert "gate.opened" in kinds(move)
@@ -195,7 +195,7 @@ def test_a_person_escalates() -> None:
     """Promise 3: an escalation is a recorded decision with its reason and the number of messages at risk."""
     plan, lane, now = at_the_gate()
     ruling = ev.Ruling(choice="escalate", reason="the source's site is flooded", by="ann")
-    decided, escalated = follow(plan, lane, lane.gates[0], ruling)
+    decided, escalated = apply_ruling(plan, lane, lane.gates[0], ruling)
     assert escalated == ev.Escalated(step="drain", at_risk=40, ruling=ruling)
     lane = after(lane, Next(events=(decided, escalated)), now)
     assert (lane.status, lane.step, lane.escalated_at_risk) == ("escalating", 2, 40)

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from orchestrator.core.decide import Ask, Next, decide, follow
+from orchestrator.core.decide import Ask, Next, apply_ruling, decide
 from orchestrator.core.run import Lane, Stage
 from orchestrator.model import events as ev
 from orchestrator.model.outcome import Effect
@@ -241,7 +241,7 @@ def test_an_answer_is_followed(choice: str, changed: bool, expected: list[str]) 
     lane = asking(changed=changed)
     lane = after(lane, decide(a_plan(APPROVAL), lane, T0, attended=True), T0)
     ruling = ev.Ruling.model_validate({"choice": choice, **ANN})
-    move = Next(events=follow(a_plan(APPROVAL), lane, lane.gates[0], ruling))
+    move = Next(events=apply_ruling(a_plan(APPROVAL), lane, lane.gates[0], ruling))
     assert kinds(move) == expected
     ended = after(lane, move, T0)
     wanted = "running" if choice == "accept" else "needs-operator" if changed else "refused"
@@ -366,7 +366,7 @@ def test_what_cannot_be_read_may_be_waived_after_an_escalation() -> None:
     plan, lane = failed_in_the_dark()
     assert lane.gates[0].choices == ("retry", "waive", "stop")
     ruling = ev.Ruling.model_validate({"choice": "waive", **ANN})
-    lane = after(lane, Next(events=follow(plan, lane, lane.gates[0], ruling)), T0 + 31)
+    lane = after(lane, Next(events=apply_ruling(plan, lane, lane.gates[0], ruling)), T0 + 31)
     lane = see(lane, unread("source", "replication", T0 + 31), role("target", "standby", T0 + 31))
     assert kinds(decide(plan, lane, T0 + 31, attended=True)) == ["action.intended"]
 
@@ -375,7 +375,7 @@ def test_what_is_read_as_wrong_cannot_be_waived() -> None:
     """Promise 1: a source that answers "active" stops the activation, waived or not."""
     plan, lane = failed_in_the_dark()
     ruling = ev.Ruling.model_validate({"choice": "waive", **ANN})
-    lane = after(lane, Next(events=follow(plan, lane, lane.gates[0], ruling)), T0 + 31)
+    lane = after(lane, Next(events=apply_ruling(plan, lane, lane.gates[0], ruling)), T0 + 31)
     lane = see(lane, role("source", "active", T0 + 31), role("target", "standby", T0 + 31))
     assert kinds(decide(plan, lane, T0 + 31, attended=True)) == ["step.failed"]
 

@@ -257,7 +257,7 @@ def test_an_answer_to_a_question_that_has_changed_is_not_taken(lead: Lead) -> No
     class Late:
         """Answers the first question as if it had been another one, put before the point of no return."""
 
-        def ask(self, lane: str, gate: ev.GateOpened) -> ev.Ruling | None:
+        def ask(self, service: str, gate: ev.GateOpened) -> ev.Ruling | None:
             asked.append(gate.choices)
             return ev.Ruling(choice="retry", reason="mended", by="ann")
 
@@ -267,7 +267,7 @@ def test_an_answer_to_a_question_that_has_changed_is_not_taken(lead: Lead) -> No
             for index, one in enumerate(done):
                 if isinstance(one, Answer) and len(asked) == 1:
                     older = one.gate.model_copy(update={"choices": ("retry", "revert", "stop")})
-                    done[index] = Answer(one.lane, older, ev.Ruling(choice="revert", reason="before", by="ann"))
+                    done[index] = Answer(one.service, older, ev.Ruling(choice="revert", reason="before", by="ann"))
             return done
 
     lead.pair.prepare("1-a-b")
@@ -281,7 +281,7 @@ def test_a_choice_that_is_not_offered_is_nobody_s(lead: Lead) -> None:
     """A desk that answers something else than it was offered counts as empty: the unattended choice is made."""
 
     class Confused:
-        def ask(self, lane: str, gate: ev.GateOpened) -> ev.Ruling | None:
+        def ask(self, service: str, gate: ev.GateOpened) -> ev.Ruling | None:
             return ev.Ruling(choice="commit", reason="?", by="ann")
 
     lost_bridge(lead)

@@ -9,7 +9,7 @@ from typing import ClassVar
 import pytest
 
 from orchestrator.clock import VirtualClock
-from orchestrator.engine.dispatch import Act, Ended, SiteDesk
+from orchestrator.engine.dispatch import Act, Ended, SiteWorker
 from orchestrator.family.contract import Adapter, Call, Permit, Result
 from orchestrator.journal.lease import LEASE_SECONDS
 from orchestrator.model import events as ev
@@ -112,12 +112,12 @@ def test_what_was_read_before_the_sleep_is_read_again(lead: Lead) -> None:
 
 
 def ended(pair: ScriptedPair, *good_until: float, permit: Permit | None = None) -> list[Ended]:
-    desk = SiteDesk("source", pair.site("source"), permit or Free(), pair.clock)
+    worker = SiteWorker("source", pair.site("source"), permit or Free(), pair.clock)
     acts = [
         Act("Trading", number, "source", "set_role", {"role": "standby"}, until)
         for number, until in enumerate(good_until, 1)
     ]
-    return [one for one in desk.apply("set_role", acts) if isinstance(one, Ended)]
+    return [one for one in worker.apply("set_role", acts) if isinstance(one, Ended)]
 
 
 def test_an_act_leaves_while_what_it_stands_on_is_fresh(pair: ScriptedPair) -> None:
@@ -143,11 +143,11 @@ def test_a_permit_that_refuses_withholds_and_a_device_does_not(pair: ScriptedPai
 
 def test_a_slow_device_is_given_few_acts_at_once(pair: ScriptedPair) -> None:
     """Promise 15: readings wait behind 5 s of acts at most, or the rounds that they belong to would be too old."""
-    desk = SiteDesk("source", pair.site("source"), Free(), pair.clock)
-    assert desk.batch("set_role") == ScriptedSite.actions["set_role"].batch
+    worker = SiteWorker("source", pair.site("source"), Free(), pair.clock)
+    assert worker.batch("set_role") == ScriptedSite.actions["set_role"].batch
     for pace, size in ((0.1, ScriptedSite.actions["set_role"].batch), (2.0, 2), (14.0, 1)):
-        desk.pace_s = pace
-        assert desk.batch("set_role") == size
+        worker.pace_s = pace
+        assert worker.batch("set_role") == size
 
 
 # --- many lanes, slow sites ----------------------------------------------------------------------------------------
@@ -199,9 +199,9 @@ def test_python_looks_for_garbage_rarely_while_a_run_is_led(lead: Lead) -> None:
 
 def test_more_may_wait_for_a_site_that_is_quick(pair: ScriptedPair) -> None:
     """Promise 15: so many acts may wait as leave within 5 s at the pace of the last ones; one request's at least."""
-    desk = SiteDesk("source", pair.site("source"), Free(), pair.clock)
+    worker = SiteWorker("source", pair.site("source"), Free(), pair.clock)
     one_request = ScriptedSite.actions["set_role"].batch
-    assert desk.room("set_role") == max(one_request, 64)
-    for pace, room in ((0.001, 5000), (0.5, max(10, desk.batch("set_role"))), (14.0, 1)):
-        desk.pace_s = pace
-        assert desk.room("set_role") == room
+    assert worker.room("set_role") == max(one_request, 64)
+    for pace, room in ((0.001, 5000), (0.5, max(10, worker.batch("set_role"))), (14.0, 1)):
+        worker.pace_s = pace
+        assert worker.room("set_role") == room

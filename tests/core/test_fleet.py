@@ -56,7 +56,7 @@ def test_a_thousand_lanes_are_one_request(pair: ScriptedPair) -> None:
         "source": [("replication_queue", 1000)],
         "target": [("replication", 1000)],
     }
-    assert sorted(one.lane for one in done) == sorted(MANY)
+    assert sorted(one.service for one in done) == sorted(MANY)
 
 
 def test_actions_go_out_in_batches(pair: ScriptedPair) -> None:
@@ -76,7 +76,7 @@ def test_a_round_is_whole(pair: ScriptedPair) -> None:
     )
     (done,) = fleet.collect(None)
     assert isinstance(done, Observation)
-    assert (done.lane, done.mark, done.gauge) == (MANY[0], 42, 7.0)
+    assert (done.service, done.mark, done.gauge) == (MANY[0], 42, 7.0)
     assert [(seen.on, seen.reading) for seen in done.seen] == list(BOTH)
     assert done.seen[0].value == QueueDepth(messages=7)
 
@@ -232,10 +232,10 @@ def test_a_question_is_put_once(pair: ScriptedPair) -> None:
     """A question goes to the desk and its answer comes back with lane and gate."""
 
     class Desk:
-        def ask(self, lane: str, gate: ev.GateOpened) -> ev.Ruling | None:
-            return ev.Ruling(choice="wait", reason=lane, by="ann")
+        def ask(self, service: str, gate: ev.GateOpened) -> ev.Ruling | None:
+            return ev.Ruling(choice="wait", reason=service, by="ann")
 
-    fleet, _ = inline(pair, desk=Desk())
+    fleet, _ = inline(pair, prompter=Desk())
     fleet.submit([Ask(MANY[0], GATE)])
     assert fleet.collect(None) == [Answer(MANY[0], GATE, ev.Ruling(choice="wait", reason=MANY[0], by="ann"))]
     assert fleet.collect(pair.clock.now()) == []

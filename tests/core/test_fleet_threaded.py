@@ -97,7 +97,7 @@ def test_a_slow_site_does_not_hold_up_the_other(threaded: Threaded) -> None:
     assert sites["target"].busy.wait(20)
     fleet.submit([observe(MANY[1], ("source", "replication"))])
     (done,) = gather(fleet, 1, clock)
-    assert done.lane == MANY[1]
+    assert done.service == MANY[1]
 
 
 def test_readings_and_actions_take_turns(threaded: Threaded) -> None:
@@ -173,18 +173,18 @@ def test_one_question_at_a_time(pair: ScriptedPair) -> None:
     asked: list[str] = []
 
     class Desk:
-        def ask(self, lane: str, gate: ev.GateOpened) -> ev.Ruling | None:
-            asked.append(lane)
+        def ask(self, service: str, gate: ev.GateOpened) -> ev.Ruling | None:
+            asked.append(service)
             is_asked.set()
             assert may_answer.wait(20)
             return None
 
-    fleet = ThreadedFleet(pair.adapters(), Permits(), clock, desk=Desk())
+    fleet = ThreadedFleet(pair.adapters(), Permits(), clock, prompter=Desk())
     fleet.submit([Ask(MANY[0], GATE), Ask(MANY[1], GATE), observe(MANY[2])])
     (reading,) = gather(fleet, 1, clock)
     assert isinstance(reading, Observation)
     assert is_asked.wait(20)  # the devices may be quicker
     assert asked == [MANY[0]]
     may_answer.set()
-    assert [answer.lane for answer in gather(fleet, 2, clock)] == MANY[:2]
+    assert [answer.service for answer in gather(fleet, 2, clock)] == MANY[:2]
     fleet.close()

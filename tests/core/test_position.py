@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from orchestrator.core.position import FRESH_S, Course, Gap, Overlap, Positions, courses_of
+from orchestrator.core.position import FRESH_S, Gap, Overlap, PositionHistory, Positions, courses_of
 from orchestrator.model import events as ev
 from orchestrator.model.outcome import Effect
 from orchestrator.model.plan import ReadBefore
@@ -40,8 +40,8 @@ def answered(at: float, number: int, effect: Effect = Effect.ACCEPTED) -> Event:
     return at, ev.ActionEnded(intent=number, effect=effect)
 
 
-def course(*events: Event) -> Course:
-    made = Course()
+def course(*events: Event) -> PositionHistory:
+    made = PositionHistory()
     for at, event in events:
         made.take(event, at)
     return made
@@ -297,7 +297,7 @@ def test_no_role_that_was_not_read(drawn: Sequence[tuple[str, str, bool]]) -> No
 )
 def test_a_command_in_doubt_may_still_take_effect(at: float, shown: Role, known: Role | None) -> None:
     """Promise 17: until a doubtful command has settled, a reading without its effect says nothing of the next moment."""
-    made = Course({"s": 2.0})
+    made = PositionHistory({"s": 2.0})
     for moment, event in (
         HEALTHY,
         order(10, 1, "source", "standby"),

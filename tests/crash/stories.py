@@ -17,7 +17,7 @@ from orchestrator.core.run import Run, fold
 from orchestrator.engine.dispatch import InlineFleet
 from orchestrator.engine.engine import Engine
 from orchestrator.engine.observers import Observer
-from orchestrator.family.contract import Adapter, Permit, Setting
+from orchestrator.family.contract import Adapter, AdapterContext, Permit
 from orchestrator.family.registry import Registry
 from orchestrator.family.secrets import SecretStore
 from orchestrator.journal.journal import Journal
@@ -71,7 +71,7 @@ class KillStage:
 
     def adapters(self) -> dict[Side, Adapter]:
         """Both sides' adapters, watched."""
-        setting = Setting(clock=self.clock, secrets=SecretStore(None))
+        setting = AdapterContext(clock=self.clock, secrets=SecretStore(None))
         sides: tuple[Side, Side] = ("source", "target")
         sites = self.plan.inventory.sites
         return {
@@ -144,7 +144,7 @@ def stage_of(scenario: Scenario, number: int, folder: Path, *, plan: ev.Plan | N
         plan = earlier.plan(phase.plan)
         plan = plan.model_copy(update={"runbook": shortened(plan.runbook)})
         earlier.journal.close()
-    world.afflict(phase.faults)
+    world.inject(phase.faults)
     clock.sleep(phase.plan.wait)
     return KillStage(
         scenario, phase, plan, clock, world, folder / "journal.db", Watch(partial(look, world), RUN, plan)

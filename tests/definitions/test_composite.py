@@ -12,7 +12,7 @@ from orchestrator.documents.lint.runbook import lint
 from orchestrator.documents.loader import load_runbook
 from orchestrator.errors import AuthenticationFailed, CommandTimedOut, HostKeyRejected, Unreachable
 from orchestrator.family.composite import compose
-from orchestrator.family.contract import ActionSpec, Adapter, Call, Permit, ReadingSpec, Result, Setting
+from orchestrator.family.contract import ActionSpec, Adapter, AdapterContext, Call, Permit, ReadingSpec, Result
 from orchestrator.family.reachability import with_reachability
 from orchestrator.family.registry import Registry
 from orchestrator.family.secrets import SecretStore
@@ -23,7 +23,7 @@ from orchestrator.model.readings_solace import DeviceHealth
 from orchestrator.model.runbook import Side
 from tests.seam import Permits
 
-SETTING = Setting(clock=VirtualClock(), secrets=SecretStore())
+SETTING = AdapterContext(clock=VirtualClock(), secrets=SecretStore())
 
 
 def a_kind(
@@ -42,7 +42,7 @@ def a_kind(
         simulated: ClassVar[bool]
         diary: list[str]
 
-        def __init__(self, site: Site, setting: Setting) -> None:
+        def __init__(self, site: Site, setting: AdapterContext) -> None:
             self.site, self.setting = site, setting
             self.diary = site.options["diary"]  # a list that the parts share
 

@@ -350,3 +350,18 @@ def test_a_comparison_that_cannot_be_read_is_said() -> None:
     assert "--attest" in found[0].hint
     whole = lint(definition.result(), {**READING_SPECS, "endpoints": READING_SPECS["replication"]}, ACTION_SPECS)
     assert not [one for one in whole if one.code == "comparison-unread"]
+
+
+def test_a_comparison_that_no_family_brings_is_an_error() -> None:
+    """Law: a rule is known by the families that are installed; another name is an error, once, with the nearest one."""
+    definition = read_runbook("solace/failback").result()
+    steps = tuple(
+        step.model_copy(update={"compare": "failback-saf"}) if step.compare else step for step in definition.steps
+    )
+    (found,) = [
+        one
+        for one in lint(definition.model_copy(update={"steps": steps}), READING_SPECS, ACTION_SPECS)
+        if one.code == "unknown-comparison"
+    ]
+    assert found.level is Level.ERROR
+    assert "did you mean failback-safe?" in found.hint

@@ -12,7 +12,7 @@ import pytest
 
 from orchestrator.clock import VirtualClock
 from orchestrator.errors import DefinitionError
-from orchestrator.family.contract import Setting
+from orchestrator.family.contract import AdapterContext
 from orchestrator.family.registry import GROUP, Registry
 from orchestrator.family.secrets import SecretStore
 from orchestrator.model.findings import Level
@@ -74,7 +74,7 @@ def test_an_adapter_is_made_for_its_site(installed: Install) -> None:
     """Law: a third party's adapter is found by its name and is given its site and setting."""
     registry = installed(acme="acme = good_plugin:Adapter")
     site = Site.model_validate({"name": "ny", "adapter": "acme", "devices": [{"name": "ny1"}]})
-    setting = Setting(clock=VirtualClock(), secrets=SecretStore())
+    setting = AdapterContext(clock=VirtualClock(), secrets=SecretStore())
     adapter = registry.adapter_for(site, setting)
     assert type(adapter) is registry.get("acme")
     assert vars(adapter) == {"site": site, "setting": setting}

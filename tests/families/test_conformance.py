@@ -14,7 +14,7 @@ import pytest
 from examples.ledger import ledger
 from orchestrator.clock import VirtualClock
 from orchestrator.errors import NoSuchService
-from orchestrator.family.contract import ActionSpec, ArgumentSpec, ReadingSpec, Setting
+from orchestrator.family.contract import ActionSpec, AdapterContext, ArgumentSpec, ReadingSpec
 from orchestrator.family.registry import Registry
 from orchestrator.family.secrets import SecretStore
 from orchestrator.model.facets import Facet
@@ -151,7 +151,7 @@ def test_what_a_site_answers(tmp_path: Path, kind: type[ledger.LedgerAdapter]) -
         {"name": "ny", "adapter": "x", "devices": [{"name": "ny1"}], "options": {"folder": str(tmp_path / "ny")}}
     )
     before = ledgers.read("ny")
-    setting = Setting(clock=VirtualClock(), secrets=SecretStore(), read_only=True)
+    setting = AdapterContext(clock=VirtualClock(), secrets=SecretStore(), read_only=True)
     with closing(kind(site, setting)) as adapter:
         found = broken(ledger.LEDGER, registry_with(), [Opened("ny", adapter, ["orders"])])
     assert ledgers.read("ny") == before

@@ -14,7 +14,7 @@ from pathlib import Path
 
 from orchestrator.cli.main import main
 from orchestrator.clock import Clock, SystemClock
-from orchestrator.engine.dispatch import Desk, Fleet, InlineFleet
+from orchestrator.engine.dispatch import Fleet, InlineFleet, Prompter
 from orchestrator.family.contract import Adapter, Permit
 from orchestrator.family.registry import Registry
 from orchestrator.family.secrets import SecretStore
@@ -56,12 +56,12 @@ class Stopper(Fuse):
 def run(origin: float, side: str, where: str, *command: str) -> int:
     """One command; returns its exit code."""
 
-    def fleet(adapters: Mapping[Side, Adapter], permit: Permit, clock: Clock, desk: Desk | None) -> Fleet:
+    def fleet(adapters: Mapping[Side, Adapter], permit: Permit, clock: Clock, desk: Prompter | None) -> Fleet:
         watched: dict[Side, Adapter] = {
             name: killing(adapter, Stopper(where if name == side else "")) for name, adapter in adapters.items()
         }
         # One thread only: stopped, it must hold no lock on the world file, as no real device would be locked.
-        return InlineFleet(watched, permit, clock, desk=desk)
+        return InlineFleet(watched, permit, clock, prompter=desk)
 
     tools = Tools(Path(os.environ[STATE_VARIABLE]), HastyClock(origin), SecretStore(None), Registry(), fleet)
     return main(command, tools)

@@ -14,7 +14,7 @@ import pytest
 from orchestrator.cli.main import main
 from orchestrator.clock import SystemClock, VirtualClock
 from orchestrator.core.approvals import Approvals, fold_approvals
-from orchestrator.core.decide.approve import hear, seek
+from orchestrator.core.decide.approve import record_vote, request_approval
 from orchestrator.core.run import Run, fold
 from orchestrator.family.registry import Registry
 from orchestrator.family.secrets import SecretStore
@@ -221,10 +221,10 @@ def test_what_was_said_in_time_and_read_too_late_does_not_count(
 def test_a_word_at_the_last_moment_is_late() -> None:
     """From the very moment at which the time is over no agreement counts, heard before anything else though it is."""
     plan = the_plan(needed=1)
-    [asked] = seek(plan, Approvals(), 0.0)
+    [asked] = request_approval(plan, Approvals(), 0.0)
     word = ApprovalRequest(choice="approve", by="bob", plan=plan.digest)
-    [in_time] = hear(plan, fold_approvals(Approvals(), asked), word, WITHIN - 0.1)
-    [late] = hear(plan, fold_approvals(Approvals(), asked), word, WITHIN)
+    [in_time] = record_vote(plan, fold_approvals(Approvals(), asked), word, WITHIN - 0.1)
+    [late] = record_vote(plan, fold_approvals(Approvals(), asked), word, WITHIN)
     assert isinstance(in_time, ev.ApprovalGiven)
     assert isinstance(late, ev.ApprovalRefused)
     assert late.why == "it came too late"

@@ -9,7 +9,7 @@ import pytest
 
 from orchestrator.clock import VirtualClock
 from orchestrator.core.decide import ClaimSite
-from orchestrator.core.decide.decision import ClaimWish
+from orchestrator.core.decide.decision import ClaimKind
 from orchestrator.core.run import Run, fold
 from orchestrator.errors import LeaseLost
 from orchestrator.journal.journal import Journal
@@ -34,11 +34,11 @@ class Leader:
         self.state: Run = fold(journal.records(name))
         self.sites = Sites(journal, name, self.state)
 
-    def claim(self, service: str, wish: ClaimWish, on: Side = "source") -> SiteClaims:
+    def claim(self, service: str, wish: ClaimKind, on: Side = "source") -> SiteClaims:
         request = ClaimSite(service, 0, on, "set_backbone", wish)
         return self.sites.claim(request, self.lease.epoch, self.clock.now())
 
-    def granted(self, service: str, wish: ClaimWish) -> bool:
+    def granted(self, service: str, wish: ClaimKind) -> bool:
         return self.claim(service, wish).granted
 
     def told(self, service: str, *events: ev.Event) -> None:
@@ -85,7 +85,7 @@ def test_many_may_rely_on_one_door(start: Start) -> None:
 
 
 @pytest.mark.parametrize("wish", ["release", "leave"])
-def test_nobody_opens_what_another_service_relies_on(start: Start, wish: ClaimWish) -> None:
+def test_nobody_opens_what_another_service_relies_on(start: Start, wish: ClaimKind) -> None:
     """Promises 8 and 14: also after the run of that service is over; the answer names service and run."""
     first, second = start("run-1", "Trading"), start("run-2", "Orders")
     assert first.granted("Trading", "hold")

@@ -202,14 +202,14 @@ Fate = Callable[[Outgoing], bool]
 )
 def test_answers_go_wrong_as_scripted(desk: Desk, fault: str, fate: Fate, obeyed: bool) -> None:
     """An answer that is lost after the effect, and one whose request never arrived, look alike from outside."""
-    desk.world.afflict(parse_amps_faults([fault]))
+    desk.world.inject(parse_amps_faults([fault]))
     assert fate(desk.ask(f"{ACT}/transports/1/disable"))
     assert bool(desk.world.tally().commands) is obeyed
 
 
 def test_a_late_request_is_obeyed_later(desk: Desk) -> None:
     """No answer now, the effect then."""
-    desk.world.afflict(parse_amps_faults(["disable: late 3s"]))
+    desk.world.inject(parse_amps_faults(["disable: late 3s"]))
     assert desk.ask(f"{ACT}/transports/1/disable").mishap == "freeze"
     desk.clock.advance(2)
     assert desk.world.tally().commands == ()
@@ -219,7 +219,7 @@ def test_a_late_request_is_obeyed_later(desk: Desk) -> None:
 
 def test_silence_is_of_the_administration_alone(desk: Desk) -> None:
     """No answer at all, while the instance goes on serving its clients."""
-    desk.world.afflict(parse_amps_faults(["at 0s: silent orders-ny 5s"]))
+    desk.world.inject(parse_amps_faults(["at 0s: silent orders-ny 5s"]))
     desk.clock.advance(0.5)
     before = desk.world.tally().acknowledged
     assert desk.ask(f"{NY}/name.json").mishap == "freeze"
@@ -230,7 +230,7 @@ def test_silence_is_of_the_administration_alone(desk: Desk) -> None:
 
 def test_a_stale_sample_shows_what_was(desk: Desk) -> None:
     """Statistics stand still; the instance does not."""
-    desk.world.afflict(parse_amps_faults(["at 0s: stale orders-ny"]))
+    desk.world.inject(parse_amps_faults(["at 0s: stale orders-ny"]))
     desk.clock.advance(1)
     before = desk.tree("/amps.json")
     assert desk.ask(f"{ACT}/transports/1/disable").status == 200

@@ -34,7 +34,7 @@ class Pair:
         self.editions = editions
         self.clock = VirtualClock()
         self.world = World(embedded_layout(ha=ha), self.clock)
-        self.world.afflict(parse_faults(faults))
+        self.world.inject(parse_faults(faults))
         self.clock.advance(5)
 
     def cli(self, site: str = "ny", node: str = "1") -> Callable[..., str]:

@@ -15,7 +15,7 @@ from adapters.solace.semp.adapter import SolaceSempAdapter
 from orchestrator.clock import SystemClock
 from orchestrator.documents.loader import load_inventory
 from orchestrator.errors import PerhapsObeyed
-from orchestrator.family.contract import Setting
+from orchestrator.family.contract import AdapterContext
 from orchestrator.family.secrets import SecretStore
 from orchestrator.model.readings_solace import QueueDepth
 from simulator.lab.edition import SEED
@@ -43,7 +43,7 @@ def adapter_of(lab: Lab, way: Way, command_timeout: float = 20.0) -> SolaceCliAd
     path = lab.inventory_path if way == "cli" else lab.semp_inventory_path
     inventory, _ = load_inventory(path)
     site = inventory.sites["ny"].model_copy(update={"command_timeout": command_timeout})
-    setting = Setting(SystemClock(), SecretStore(None))
+    setting = AdapterContext(SystemClock(), SecretStore(None))
     return SolaceCliAdapter(site, setting) if way == "cli" else SolaceSempAdapter(site, setting)
 
 

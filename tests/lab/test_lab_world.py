@@ -32,7 +32,7 @@ class Desk:
     def __init__(self, *faults: str, ha: bool = False) -> None:
         self.clock = VirtualClock()
         self.world = World(embedded_layout(ha=ha), self.clock)
-        self.world.afflict(parse_faults(faults))
+        self.world.inject(parse_faults(faults))
 
     def session(self, site: str, node: str = "1") -> Callable[..., str]:
         name = f"{site.upper()}_Appliance{node}"
@@ -176,7 +176,7 @@ def test_a_site_out_of_reach_ends_the_session() -> None:
 def served(directory: Path, *faults: str, ha: bool = False) -> Lab:
     """A lab of the embedded pair with these faults, in real time."""
     world = World(embedded_layout(ha=ha), SystemClock())
-    world.afflict(parse_faults(faults))
+    world.inject(parse_faults(faults))
     return serve_world(world, directory=directory)
 
 

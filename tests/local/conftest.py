@@ -11,7 +11,7 @@ import pytest
 
 from adapters.local.adapter import LocalAdapter
 from orchestrator.clock import SystemClock
-from orchestrator.family.contract import Call, Result, Setting
+from orchestrator.family.contract import AdapterContext, Call, Result
 from orchestrator.family.secrets import SecretStore
 from orchestrator.model.inventory import Site
 from tests.cli.shell import Shell
@@ -59,7 +59,7 @@ class Bench:
         )
 
     def adapter(self, *, read_only: bool = False) -> LocalAdapter:
-        setting = Setting(SystemClock(), self.secrets, read_only=read_only)
+        setting = AdapterContext(SystemClock(), self.secrets, read_only=read_only)
         return LocalAdapter.fitted(self.site)(self.site, setting)
 
     def run(self, name: str, *services: str, action: str = "run") -> list[Result]:

@@ -47,7 +47,7 @@ class SignalledShell(Shell):
             at, count = self.at, 0
             number = (signal.SIGTERM, signal.SIGINT)[self.at % 2]
 
-        return replace(super().tools(), fleet=lambda a, p, c, desk: Fleet(a, p, c, desk=desk))
+        return replace(super().tools(), fleet=lambda a, p, c, desk: Fleet(a, p, c, prompter=desk))
 
 
 def stopped_and_resumed(shell: SignalledShell, at: int, command: Callable[[], Ended]) -> Ended:

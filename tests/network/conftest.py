@@ -8,6 +8,7 @@ import re
 import shutil
 import subprocess
 import sys
+import threading
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack
@@ -53,6 +54,8 @@ class Net:
     told: dict[str, Mapping[str, Any]] = field(default_factory=dict)
     started: list[subprocess.Popen[str]] = field(default_factory=list)
     dropped: Counter[str] = field(default_factory=Counter)  # packets of each site that were lost, once it is healed
+    # Timers heal a site while the test cuts it again: a rule set is read and replaced by one of them at a time.
+    _rules: threading.Lock = field(default_factory=threading.Lock)
 
     def space(self, name: str) -> str:
         return f"fo{os.getpid()}{name}"
@@ -151,14 +154,16 @@ class Net:
             f"chain {hook} {{ type filter hook {hook} priority 0; {word} {cable} {how}; }}\n"
             for hook, word in (("input", "iifname"), ("output", "oifname"))
         )
-        self._nft(site, f"table inet spoilt {{ {chains} }}\n")
+        with self._rules:
+            self._nft(site, f"table inet spoilt {{ {chains} }}\n")
 
     def heal(self, site: str) -> None:
         """The cable of ``site`` is whole. What was lost until now is counted."""
-        self._nft(site, "table inet spoilt\n")  # so that there is one
-        listed = sh("ip", "netns", "exec", self.space(site), "nft", "list", "table", "inet", "spoilt")
-        self.dropped[site] += sum(map(int, re.findall(r"counter packets (\d+)", listed)))
-        self._nft(site, "table inet spoilt\ndelete table inet spoilt\n")
+        with self._rules:
+            self._nft(site, "table inet spoilt\n")  # so that there is one
+            listed = sh("ip", "netns", "exec", self.space(site), "nft", "list", "table", "inet", "spoilt")
+            self.dropped[site] += sum(map(int, re.findall(r"counter packets (\d+)", listed)))
+            self._nft(site, "table inet spoilt\ndelete table inet spoilt\n")
 
     def _nft(self, site: str, rules: str) -> None:
         sh("ip", "netns", "exec", self.space(site), "nft", "-f", "-", typed=rules)

@@ -16,7 +16,7 @@ from proof.simulation.draw import FAMILIES, draw
 from proof.simulation.effects import AT_THE_DESK, DECIDED, FROM_ELSEWHERE, OLDER, led_on, left_out
 from proof.simulation.many import Figures, play_many, play_seeds
 from proof.simulation.night import play
-from proof.simulation.process import NightClock
+from proof.simulation.process import SimulatedClock
 from proof.simulation.stages import stage_of
 from proof.simulation.stores import Stores
 from proof.simulation.story import KINDS, Kind, Story, StrikeKind, family_of
@@ -168,9 +168,9 @@ def test_both_active_on_return() -> None:
 
 def _begins_with_two(story: Story) -> bool:
     """Have both sites served, and are they both active still, as the run begins?"""
-    clock = NightClock()
+    clock = SimulatedClock()
     stage = stage_of(story, clock)
-    stage.afflict(story.prelude)
+    stage.inject(story.prelude)
     clock.advance(story.wait)
     services = stage.look()["services"].values()
     stage.close()

@@ -50,7 +50,7 @@ class Teller(MockAdapter):
     explanation: ClassVar[Explanation] = Explanation(_names_in, frozenset({"default"}), lambda one: "")
 
     def probe(self, reading: str, services: Sequence[str]) -> Mapping[str, Reading | Failure]:
-        witness = self._setting.witness
+        witness = self._context.witness
         assert witness is not None
         witness.heard(Exchange("NY_Appliance1", f"read {reading}", 0.0, 0.5, answer=f"name=Hidden_One {VPN} default"))
         if reading == "platform":

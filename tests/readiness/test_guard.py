@@ -76,7 +76,7 @@ class Night:
 
     def disturb(self, *faults: str) -> None:
         world = self.world()
-        world.afflict(parse_faults(faults))
+        world.inject(parse_faults(faults))
         WORLDS.release(world)
 
     def role(self, vpn: str = VPN, site: str = "ny") -> str:

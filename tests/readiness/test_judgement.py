@@ -11,6 +11,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from adapters.solace.readiness import JUDGE, READINGS, SERVICE_CHECKS, SITE_CHECKS
+from adapters.solace.readiness.services import HIGH_CLEAR, HIGH_SET
+from orchestrator.core import fill_estimate
+from orchestrator.family.readiness import Readiness, SiteRead, is_good, matter
 from orchestrator.model.findings import Finding, Level
 from orchestrator.model.inventory import Device, FenceOption, Pair, Site
 from orchestrator.model.outcome import Failure
@@ -25,16 +29,6 @@ from orchestrator.model.readings_solace import (
     Transaction,
     Transactions,
     TransactionState,
-)
-from orchestrator.reports.readiness import (
-    READINGS,
-    SERVICE_CHECKS,
-    SITE_CHECKS,
-    Readiness,
-    SiteRead,
-    is_good,
-    judge,
-    matter,
 )
 
 V = "V"
@@ -82,7 +76,17 @@ def pair(
     host_keys: Mapping[str, bool] | None = None,
 ) -> Readiness:
     """A healthy pair, but for what a test says: ``ny={"replication": {"role": None}}``, or a whole answer."""
-    return judge(PAIR, (_site("ny", ny or {}, fence, nodes, host_keys), _site("nj", nj or {}, fence, nodes, None)))
+    return judge((_site("ny", ny or {}, fence, nodes, host_keys), _site("nj", nj or {}, fence, nodes, None)))
+
+
+def judge(sites: tuple[SiteRead, SiteRead]) -> Readiness:
+    """Message VPNs have no configuration to validate, so none is."""
+    return JUDGE.judge(PAIR, sites, dict)
+
+
+def test_the_marks_of_a_queue_are_those_of_a_forecast() -> None:
+    """Law: `check` and `watch` agree on when a replication queue is nearly full."""
+    assert (HIGH_SET, HIGH_CLEAR) == (fill_estimate.HIGH_SET, fill_estimate.HIGH_CLEAR)
 
 
 def _site(
@@ -214,7 +218,7 @@ def test_a_wrong_inventory_does_not_move_a_stranger() -> None:
     site = Site(name="nj", adapter="mock", devices=(Device(name="a", router_name="Jersey"),), fence=PLAN)
     read = _site("nj", {}, True, 2, None)
     ny = _site("ny", {"platform": {"mate": "Jersey"}}, True, 2, None)
-    found = judge(PAIR, (ny, SiteRead(site, read.answers)))
+    found = judge((ny, SiteRead(site, read.answers)))
     assert "mate-stranger" not in codes(found)
 
 
@@ -267,7 +271,7 @@ def test_readings_that_were_not_even_asked() -> None:
     """Law: what is missing from the answers is unknown too."""
     site = Site(name="ny", adapter="mock", devices=(Device(name="NY1"),), fence=PLAN)
     other = Site(name="nj", adapter="mock", devices=(Device(name="NJ1"),), fence=PLAN)
-    found = judge(PAIR, (SiteRead(site, {}), SiteRead(other, {})))
+    found = judge((SiteRead(site, {}), SiteRead(other, {})))
     assert {one.verdict for one in found.checked if one.check != "fence plan"} == {"unknown"}
 
 

@@ -11,10 +11,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from orchestrator.cli.pairs.store_samples import Keeping
+from orchestrator.cli.pairs.store_samples import SampleStore
 from orchestrator.clock import iso
 from orchestrator.errors import DefinitionError, OutputLost
-from orchestrator.journal.samples import KEPT_S, OF_AMPS, LookFolder, LookLine, decode_line, lines_of_look
+from orchestrator.journal.samples import KEPT_S, OF_AMPS, ReadingSample, SampleFolder, decode_sample, samples_of
 from orchestrator.model.outcome import Failure
 from orchestrator.model.reading import Reading
 from orchestrator.model.readings import Role
@@ -40,16 +40,16 @@ def files(folder: Path) -> list[Path]:
     return sorted(folder.iterdir())
 
 
-def lines(folder: Path) -> list[LookLine]:
+def lines(folder: Path) -> list[ReadingSample]:
     """Every kept line, in the order of the files' names."""
-    return [decode_line(line) for file in files(folder) for line in file.read_text("utf-8").splitlines()]
+    return [decode_sample(line) for file in files(folder) for line in file.read_text("utf-8").splitlines()]
 
 
-def folder_at(path: Path) -> LookFolder:
-    return LookFolder(path, "watch", lambda data: data)
+def folder_at(path: Path) -> SampleFolder:
+    return SampleFolder(path, "watch", lambda data: data)
 
 
-def keep(folder: LookFolder, at: float = AT) -> Path:
+def keep(folder: SampleFolder, at: float = AT) -> Path:
     return folder.keep("ny", ANSWERS, [VPN], at, simulated=True)
 
 
@@ -94,7 +94,7 @@ def test_a_check_keeps_both_sites(shell: Shell) -> None:
     assert sorted({(line.site, line.by) for line in kept}) == [("nj", "check"), ("ny", "check")]
     roles = {line.site: line.replication.role for line in kept if line.replication and line.service == VPN}
     assert roles == {"ny": Role.ACTIVE, "nj": Role.STANDBY}
-    assert set(LookLine.model_fields) - set(kept[0].model_fields_set) <= set(OF_AMPS)
+    assert set(ReadingSample.model_fields) - set(kept[0].model_fields_set) <= set(OF_AMPS)
 
 
 def test_the_last_check_reads_nothing(shell: Shell) -> None:
@@ -107,7 +107,7 @@ def test_the_last_check_reads_nothing(shell: Shell) -> None:
 def test_what_was_not_had_is_a_failure(tmp_path: Path) -> None:
     """Law: a reading that failed is there with its reason, and never as a value; secrets in it are replaced."""
     answers = {**ANSWERS, "replication_queue": {VPN: Failure(kind="Unreachable", text="no answer to hunter2")}}
-    folder = LookFolder(tmp_path, "watch", lambda data: {"replication_queue": "no answer to ***"})
+    folder = SampleFolder(tmp_path, "watch", lambda data: {"replication_queue": "no answer to ***"})
     folder.keep("ny", answers, [VPN], AT, simulated=False)
     [line] = lines(tmp_path)
     assert line.replication_queue is None
@@ -130,12 +130,12 @@ def test_a_place_that_cannot_be_written_stops_nothing(shell: Shell) -> None:
 def test_it_is_said_when_readings_are_kept_again(shell: Shell) -> None:
     """Law: the same cause is said once however often it comes; the end of it is said too."""
     place = shell.write("readings", "in the way")
-    keeping = Keeping(shell.tools(), embedded_inventory(shell.world_file), place, "watch")
+    samples = SampleStore(shell.tools(), embedded_inventory(shell.world_file), place, "watch")
     for _ in range(3):
-        keeping.keep("ny", ANSWERS, [VPN], AT, simulated=True, mate="nj")
+        samples.keep("ny", ANSWERS, [VPN], AT, simulated=True, mate="nj")
     place.unlink()
     for _ in range(2):
-        keeping.keep("ny", ANSWERS, [VPN], AT, simulated=True, mate="nj")
+        samples.keep("ny", ANSWERS, [VPN], AT, simulated=True, mate="nj")
     told = shell.capture.readouterr().err.splitlines()
     assert [line.split(":")[0] for line in told] == ["failover", "  what to do", "readings are kept again"]
     assert len(files(place)) == 2
@@ -190,10 +190,10 @@ def test_a_line_reads_back_as_it_was(
         "replication_queue": {service: queue},
         "replication": {service: status},
     }
-    [line] = lines_of_look("x", "watch", ms / 1000, "ny", answers, [service], simulated=False)
+    [line] = samples_of("x", "watch", ms / 1000, "ny", answers, [service], simulated=False)
     data = line.encoded()
     assert data.count(b"\n") == 1
-    read = decode_line(data)
+    read = decode_sample(data)
     assert read.model_copy(update={"at": line.at}) == line
     assert read.at == pytest.approx(ms / 1000, abs=0.0015)
 
@@ -212,11 +212,11 @@ def test_a_line_reads_back_as_it_was(
 )
 def test_a_line_that_is_none(change: str, words: str) -> None:
     """Law: what is no line of a look is refused with the field and what is wrong with it; never half understood."""
-    [line] = lines_of_look("x", "watch", AT, "ny", ANSWERS, [VPN], simulated=False)
+    [line] = samples_of("x", "watch", AT, "ny", ANSWERS, [VPN], simulated=False)
     text = line.encoded().decode()
     name = change.split(":")[0]
     kept = [part for part in text[1:-2].split(",") if not part.startswith(name)]
     if name == '"replication_queue"':
         kept = [part for part in kept if not part.startswith(('"messages', '"usage', '"quota', '"rejects'))]
     with pytest.raises(DefinitionError, match=words):
-        decode_line("{" + ",".join([*kept, change]) + "}")
+        decode_sample("{" + ",".join([*kept, change]) + "}")

@@ -9,7 +9,7 @@ import pytest
 
 from orchestrator.model.readings import Reachability, Role
 from orchestrator.model.readings_solace import Fence, NodeFence
-from orchestrator.reports.guard_decision import Sight, Standing, standing
+from orchestrator.reports.guard_decision import GuardDecision, GuardObservation, decide_guard
 
 A, S = Role.ACTIVE, Role.STANDBY
 
@@ -31,15 +31,15 @@ def seen(
     *,
     others: Sequence[str] = (),
     can_fence: bool = True,
-) -> Standing:
+) -> GuardDecision:
     """One service V: ``here`` is a role, None for a site that does not tell it, ``silent`` for one that is dark."""
     reach = Reachability(answers=False, why="dark") if here == "silent" else Reachability(answers=True, role=here)
-    return standing(Sight({"V": reach}, {"V": there}, fence, others, can_fence))
+    return decide_guard(GuardObservation({"V": reach}, {"V": there}, fence, others, can_fence))
 
 
 def test_dark() -> None:
     """Law: a site that does not answer is waited for, and its mate is not even needed."""
-    assert seen("silent", None) == Standing("silent", "dark")
+    assert seen("silent", None) == GuardDecision("silent", "dark")
 
 
 def test_back_as_active() -> None:
@@ -99,7 +99,7 @@ def test_nobody_is_cut_off(
 def test_several_services() -> None:
     """Law: a service whose mate is not active is not acted on; with the doors, all that are served elsewhere are."""
     here = {name: Reachability(answers=True, role=role) for name, role in {"V": A, "W": S, "X": S}.items()}
-    sight = Sight(here, {"V": A, "W": A, "X": S}, doors(True), (), True)
-    assert standing(sight).services == ("V", "W")
-    without = Sight(here, {"V": A, "W": A, "X": S}, None, (), False)
-    assert standing(without).services == ("V",)
+    sight = GuardObservation(here, {"V": A, "W": A, "X": S}, doors(True), (), True)
+    assert decide_guard(sight).services == ("V", "W")
+    without = GuardObservation(here, {"V": A, "W": A, "X": S}, None, (), False)
+    assert decide_guard(without).services == ("V",)

@@ -12,8 +12,7 @@ import pytest
 from orchestrator.documents.loader import load_runbook
 from orchestrator.journal.lease import LEASE_SECONDS
 from orchestrator.model import events as ev
-from orchestrator.operations.runs.plan import Wish as PlanWish
-from orchestrator.operations.runs.plan import make_plan
+from orchestrator.operations.runs.plan import PlanRequest, make_plan
 from orchestrator.operations.watch.suspension import stopped_in
 from orchestrator.reports.history import History
 from simulator.solace.faults import parse_faults
@@ -159,7 +158,7 @@ def test_a_suspension_that_fails_is_tried_again(shell: Shell, outage: str) -> No
     """Law: a refused suspension ends as the run does, is said, and tried again only after a minute."""
     path = shell.folder / "inventory.yaml.world.json"
     world = WORLDS.acquire(str(path), shell.clock)
-    world.afflict(parse_faults(["any: refuse 40s"]))
+    world.inject(parse_faults(["any: refuse 40s"]))
     WORLDS.release(world)
     ended = watch(shell, outage, "--suspend-at", "1%", seconds=70)
     runs = [run["outcome"] for run in shell("runs", "list", "--json").values if run["runbook"] == "solace/suspend"]
@@ -206,7 +205,7 @@ def test_what_is_known_of_a_suspension(shell: Shell, outage: str, is_begun: bool
     [run] = suspensions(shell)
     tools = shell.tools()
     shell.clock.sleep(1.0)
-    wish = PlanWish("solace/suspend", Path(outage), (VPN,), False, None, "ny", ev.Policy())
+    wish = PlanRequest("solace/suspend", Path(outage), (VPN,), False, None, "ny", ev.Policy())
     report, said, _ = stopped_in(tools, make_plan(tools, wish), since if is_begun else shell.clock.now())
     assert (None if report is None else report.run) == (run["run"] if is_begun else None)
     assert said.endswith(f"run {run['run']} had ended, done" if is_begun else "began: nothing was changed")
@@ -232,7 +231,7 @@ def test_beside_a_suspension_that_stands_unfinished(shell: Shell, outage: str) -
 def test_an_unreadable_queue_is_unknown(shell: Shell, outage: str) -> None:
     """Law: a site that stops answering is said to be unknown, and the watch goes on."""
     world = world_of(shell)
-    world.afflict(parse_faults(["at 4s: unreachable nj 5s"]))
+    world.inject(parse_faults(["at 4s: unreachable nj 5s"]))
     WORLDS.release(world)
     values = watch(shell, outage, "--json", seconds=15).values
     states = [value.get("state") for value in values[:-1]]
@@ -256,7 +255,7 @@ def test_the_mate_comes_back(shell: Shell, outage: str) -> None:
 def test_the_site_gives_up_its_activity(shell: Shell, outage: str) -> None:
     """Law: who watches a queue into which nothing is published any more is told so, once, and where to look."""
     world = world_of(shell)
-    world.afflict(parse_faults(["at 4s: role nj standby"]))
+    world.inject(parse_faults(["at 4s: role nj standby"]))
     WORLDS.release(world)
     lines = watch(shell, outage, seconds=15).out.splitlines()
     [told] = [line for line in lines if "stands by" in line]

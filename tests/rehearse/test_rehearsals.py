@@ -299,7 +299,7 @@ def test_a_thinking_person_is_not_hurried() -> None:
     class Person:
         """Thinks for half a minute."""
 
-        def ask(self, lane: str, gate: ev.GateOpened) -> ev.Ruling | None:
+        def ask(self, service: str, gate: ev.GateOpened) -> ev.Ruling | None:
             base.advance(30.0)
             return None
 

@@ -17,10 +17,10 @@ from orchestrator.clock import Clock, VirtualClock
 from orchestrator.core.run import Run, fold
 from orchestrator.documents.lint.runbook import lint
 from orchestrator.documents.loader import load_runbook
-from orchestrator.engine.dispatch import Desk, Fleet, InlineFleet
+from orchestrator.engine.dispatch import Fleet, InlineFleet, Prompter
 from orchestrator.engine.engine import Engine
 from orchestrator.engine.observers import Observer
-from orchestrator.family.contract import Adapter, Permit, Secrets, Setting
+from orchestrator.family.contract import Adapter, AdapterContext, Permit, Secrets
 from orchestrator.family.reachability import with_reachability
 from orchestrator.family.registry import Registry
 from orchestrator.family.secrets import SecretStore
@@ -39,12 +39,12 @@ from simulator.world.worlds import WORLDS
 from tests.scenarios.script import CallOff, Phase, PlanFile, Scenario
 from tests.scenarios.watch import Watch
 
-FleetMaker = Callable[[Mapping[Side, Adapter], Permit, Clock, Desk | None], Fleet]
+FleetMaker = Callable[[Mapping[Side, Adapter], Permit, Clock, Prompter | None], Fleet]
 
 
-def inline(adapters: Mapping[Side, Adapter], permit: Permit, clock: Clock, desk: Desk | None) -> Fleet:
+def inline(adapters: Mapping[Side, Adapter], permit: Permit, clock: Clock, desk: Prompter | None) -> Fleet:
     """Everything on this thread."""
-    return InlineFleet(adapters, permit, clock, desk=desk)
+    return InlineFleet(adapters, permit, clock, prompter=desk)
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,7 +83,7 @@ class Stage:
         """One phase, from its faults to the account after it."""
         how = phase.plan
         before = self.world.tallies()
-        self.world.afflict(phase.faults)
+        self.world.inject(phase.faults)
         self.clock.sleep(how.wait)
         if how.resume:
             assert self._watch is not None, "there is no run to go on with"
@@ -150,7 +150,7 @@ class Stage:
         return engine.run(abort=abort, policy=policy)
 
     def _adapters(self, plan: ev.Plan) -> Mapping[Side, Adapter]:
-        setting = Setting(clock=self.clock, secrets=self.secrets)
+        setting = AdapterContext(clock=self.clock, secrets=self.secrets)
         sides: tuple[Side, Side] = ("source", "target")
         sites = plan.inventory.sites
         return {side: self.registry.adapter_for(sites[plan.site_name(side)], setting) for side in sides}
@@ -253,7 +253,7 @@ class AnsweringDesk:
         self._clock = clock
         self._thinks = thinks
 
-    def ask(self, lane: str, gate: ev.GateOpened) -> ev.Ruling | None:
+    def ask(self, service: str, gate: ev.GateOpened) -> ev.Ruling | None:
         keys = (f"{gate.gate} {gate.item}", gate.gate)
         left = next((self._left[key] for key in keys if self._left.get(key)), None)
         if left is None:

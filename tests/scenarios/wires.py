@@ -12,7 +12,7 @@ from typing import Literal
 
 from adapters.solace.adapter import SolaceCliAdapter
 from adapters.solace.semp.adapter import SolaceSempAdapter
-from orchestrator.family.contract import Adapter, Setting
+from orchestrator.family.contract import Adapter, AdapterContext
 from orchestrator.family.registry import Registry
 from orchestrator.model.inventory import Also, Device, Inventory, Login, Pair, SecretRef, Site
 from simulator.lab.edition import NEWER, SEED, Edition
@@ -36,13 +36,13 @@ class Wires(Registry):
         semp = Semp(world=world, edition=with_editions(NEWER, editions))
 
         class Cli(SolaceCliAdapter):
-            def __init__(self, site: Site, setting: Setting) -> None:
+            def __init__(self, site: Site, setting: AdapterContext) -> None:
                 super().__init__(
                     site, setting, dial=lambda device: lambda: terminals.connect(device), random=Random(1)
                 )
 
         class OverSemp(SolaceSempAdapter):
-            def __init__(self, site: Site, setting: Setting) -> None:
+            def __init__(self, site: Site, setting: AdapterContext) -> None:
                 super().__init__(site, setting, wire=lambda device: semp.wires[device.name], random=Random(1))
 
         self.terminals, self.semp = terminals, semp

@@ -13,7 +13,7 @@ from typing import Any
 
 from adapters.solace.semp.adapter import SolaceSempAdapter
 from orchestrator.clock import VirtualClock
-from orchestrator.family.contract import Setting
+from orchestrator.family.contract import AdapterContext
 from orchestrator.model.inventory import Device, Login, SecretRef, Site
 from simulator.http.server import Incoming, Outgoing
 from simulator.lab.cli.plans import Level
@@ -120,7 +120,7 @@ def adapter_of(
         **site,
     )
     by_name = {device.name: wire for device, wire in zip(devices, wires, strict=True)}
-    setting = Setting(clock=wires[0].clock, secrets=Secrets(), read_only=read_only)
+    setting = AdapterContext(clock=wires[0].clock, secrets=Secrets(), read_only=read_only)
     return SolaceSempAdapter(described, setting, wire=lambda device: by_name[device.name], random=Random(1))
 
 
@@ -160,7 +160,7 @@ class Semp:
         layout = WorldLayout(sites=PAIRS if ha else SITES, vpns=vpns or (VpnLayout("V", backlog=60),))
         self.world = world or World(layout, VirtualClock())
         self.clock = told(VirtualClock, self.world.clock)
-        self.world.afflict(parse_faults(faults))
+        self.world.inject(parse_faults(faults))
         self.wires: dict[str, Wire] = {}
         self.logs: dict[str, CommandLog] = {}
         self.sessions: dict[str, Sessions] = {}
@@ -209,9 +209,9 @@ class Semp:
         )
 
     def adapter(self, site: str = "ny", *, read_only: bool = False, **more: Any) -> SolaceSempAdapter:
-        setting = Setting(self.clock, Secrets(), read_only=read_only)
+        setting = AdapterContext(self.clock, Secrets(), read_only=read_only)
         return self.of(self.site(site, **more), setting)
 
-    def of(self, site: Site, setting: Setting) -> SolaceSempAdapter:
+    def of(self, site: Site, setting: AdapterContext) -> SolaceSempAdapter:
         """The adapter of a described site, on these wires."""
         return SolaceSempAdapter(site, setting, wire=lambda device: self.wires[device.name], random=Random(1))

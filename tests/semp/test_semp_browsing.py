@@ -9,7 +9,7 @@ import pytest
 
 from adapters.mock.adapter import MockAdapter
 from orchestrator.errors import NoSuchService, UnreadableReply
-from orchestrator.family.contract import Browser, Endpoint, Held, Setting
+from orchestrator.family.contract import AdapterContext, BrowsedMessage, Browser, Endpoint
 from orchestrator.model.inventory import Device, Site
 from simulator.solace.layout import VpnLayout
 from simulator.world.worlds import WORLDS
@@ -30,7 +30,7 @@ def semp() -> Iterator[Semp]:
 def in_process(semp: Semp, site: str) -> MockAdapter:
     nodes = tuple(Device(name=name) for name in semp.world.centre(site).nodes)
     described = Site(name=site, adapter="mock", devices=nodes, options={"world": f"memory:browse-{id(semp)}"})
-    return MockAdapter(described, Setting(semp.clock, Secrets()))
+    return MockAdapter(described, AdapterContext(semp.clock, Secrets()))
 
 
 @pytest.mark.parametrize("site", ["ny", "nj"])
@@ -50,7 +50,7 @@ def test_the_same_messages_as_in_process(semp: Semp, site: str) -> None:
     behind = found[120]
     assert list(over_semp.browse(ORDERS, behind)) == found[121:]
     assert list(mock.browse(ORDERS, behind)) == truth[121:]
-    gone = Held(found[-1].number + 5, "gone", 0.0)
+    gone = BrowsedMessage(found[-1].number + 5, "gone", 0.0)
     assert list(over_semp.browse(ORDERS, gone)) == list(mock.browse(ORDERS, gone)) == []
     with pytest.raises(NoSuchService):
         list(over_semp.browse(replace(ORDERS, name="nowhere"), None))
@@ -73,7 +73,7 @@ def test_what_waits_for_the_mate_is_told(semp: Semp) -> None:
     nj.close()
 
 
-def browsed(*messages: dict[str, object]) -> list[Held]:
+def browsed(*messages: dict[str, object]) -> list[BrowsedMessage]:
     """What a broker that lists these messages is understood to hold."""
     wire = scripted({f"GET {PATH}": ok(list(messages), [{} for _ in messages])})
     return list(adapter_of(wire).browse(ORDERS, None))

@@ -11,7 +11,7 @@ from adapters.solace.semp.adapter import SempOptions, SolaceSempAdapter
 from orchestrator.clock import VirtualClock
 from orchestrator.documents.loader import load_inventory
 from orchestrator.errors import DefinitionError
-from orchestrator.family.contract import Call, Setting
+from orchestrator.family.contract import AdapterContext, Call
 from orchestrator.model.inventory import Device, Site
 from tests.semp.stage import Secrets
 
@@ -31,7 +31,7 @@ def test_the_example_is_an_inventory(tmp_path: Path) -> None:
     file = tmp_path / "inventory.yaml"
     file.write_text(text)
     inventory, _ = load_inventory(file)
-    setting = Setting(VirtualClock(), Secrets())
+    setting = AdapterContext(VirtualClock(), Secrets())
     over_semp = [part for site in inventory.sites.values() for part in site.parts if part.adapter == "solace-semp"]
     assert len(over_semp) == 2
     for part in over_semp:
@@ -65,7 +65,7 @@ def test_the_requests_are_those_that_are_sent() -> None:
 
 def test_options_that_cannot_be_used_are_explained() -> None:
     """An unknown one, and a site that would speak in clear text."""
-    setting = Setting(VirtualClock(), Secrets())
+    setting = AdapterContext(VirtualClock(), Secrets())
     for options, words in (
         ({"verify": False}, "verify"),
         ({"scheme": "http"}, "clear text"),

@@ -9,7 +9,7 @@ import pytest
 
 from adapters.mock.adapter import MockAdapter
 from adapters.solace.semp.adapter import SolaceSempAdapter
-from orchestrator.family.contract import Call, Setting
+from orchestrator.family.contract import AdapterContext, Call
 from orchestrator.model.inventory import Device, Site
 from orchestrator.model.outcome import Effect, Failure
 from orchestrator.model.reading import Reading
@@ -44,7 +44,7 @@ def semp() -> Iterator[Semp]:
 def in_process(semp: Semp, site: str) -> MockAdapter:
     nodes = tuple(Device(name=name) for name in semp.world.centre(site).nodes)
     described = Site(name=site, adapter="mock", devices=nodes, options={"world": f"memory:same-{id(semp)}"})
-    return MockAdapter(described, Setting(semp.clock, Secrets()))
+    return MockAdapter(described, AdapterContext(semp.clock, Secrets()))
 
 
 def plain(found: Reading | Failure) -> object:
@@ -111,7 +111,7 @@ def test_a_world_in_trouble(semp: Semp, fault: str) -> None:
     """A lost bridge, a pair that switched, a member that is away."""
     from simulator.solace.faults import parse_faults
 
-    semp.world.afflict(parse_faults([fault]))
+    semp.world.inject(parse_faults([fault]))
     semp.clock.sleep(5)
     same(semp)
 

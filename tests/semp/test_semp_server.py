@@ -31,7 +31,7 @@ from orchestrator.errors import (
     HostKeyRejected,
     Unreachable,
 )
-from orchestrator.family.contract import Adapter, Call, Setting
+from orchestrator.family.contract import Adapter, AdapterContext, Call
 from orchestrator.family.registry import Registry
 from orchestrator.family.secrets import SecretStore
 from orchestrator.model.inventory import Site
@@ -86,7 +86,7 @@ def adapter_of() -> Iterator[Callable[[Site], Adapter]]:
     made: list[Adapter] = []
 
     def make(site: Site) -> Adapter:
-        made.append(Registry().adapter_for(site, Setting(SystemClock(), SecretStore())))
+        made.append(Registry().adapter_for(site, AdapterContext(SystemClock(), SecretStore())))
         return made[-1]
 
     yield make
@@ -208,7 +208,7 @@ def test_faults_of_a_change_on_the_wire(
     """A connection that breaks, an answer that never comes, comes late, by halves, or as garbage: a doubt. Sent once."""
     world = small_world()
     lab = serve(world)
-    world.afflict(parse_faults([fault]))
+    world.inject(parse_faults([fault]))
     adapter = adapter_of(site_of(lab, command_timeout=0.5))
     [result] = apply(adapter, "set_role", Call("V", {"role": "standby"}))
     assert result.effect is effect
@@ -224,7 +224,7 @@ def test_faults_of_a_reading_on_the_wire(
     lab = serve(world)
     adapter = adapter_of(site_of(lab))
     adapter.open()
-    world.afflict(parse_faults([fault]))
+    world.inject(parse_faults([fault]))
     adapter.probe("health", ["V"])
     assert role(adapter) is Role.ACTIVE
 

@@ -18,7 +18,7 @@ from adapters.solace.semp.adapter import SolaceSempAdapter
 from orchestrator import errors
 from orchestrator.clock import VirtualClock
 from orchestrator.errors import AdapterError, ConnectionLost, Unreachable
-from orchestrator.family.contract import Adapter, Setting
+from orchestrator.family.contract import Adapter, AdapterContext
 from orchestrator.family.reachability import probe
 from orchestrator.model.inventory import Device, FenceOption, Login, SecretRef, Site
 from orchestrator.model.outcome import Failure
@@ -172,15 +172,15 @@ def _adapter(told: Heard, part: Heard, devices: Mapping[str, Played], clock: Vir
         login=Login(username="played", password=SecretRef(env="PLAYED")),
         fence=() if interface is None else (FenceOption(interface=interface),),
     )
-    setting = Setting(clock, _Secrets(), read_only=True)
+    context = AdapterContext(clock, _Secrets(), read_only=True)
 
     if part["adapter"] == "solace-cli":
         return SolaceCliAdapter(
-            site, setting, dial=lambda device: lambda: connect(devices[device.name]), random=Random(1)
+            site, context, dial=lambda device: lambda: connect(devices[device.name]), random=Random(1)
         )
     assert part["adapter"] == "solace-semp", "no way is known here to play that adapter"
     site = site.model_copy(update={"options": {"scheme": "http"}})
-    return SolaceSempAdapter(site, setting, wire=lambda device: PlayedWire(devices[device.name]), random=Random(1))
+    return SolaceSempAdapter(site, context, wire=lambda device: PlayedWire(devices[device.name]), random=Random(1))
 
 
 def difference(recorded: Heard, answers: Mapping[str, Reading | Failure]) -> list[str]:

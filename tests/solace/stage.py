@@ -8,7 +8,7 @@ from typing import Any
 
 from adapters.solace.adapter import SolaceCliAdapter
 from orchestrator.clock import VirtualClock
-from orchestrator.family.contract import Setting
+from orchestrator.family.contract import AdapterContext
 from orchestrator.model.inventory import Device, Login, Site
 from tests.seam import Secretless
 from tests.solace import layouts
@@ -34,5 +34,5 @@ def adapter_of(*nodes: ScriptedDevice, read_only: bool = False, **options: objec
     devices = tuple(Device(name=f"ny{number}") for number in range(1, len(nodes) + 1))
     site = Site(name="ny", adapter="solace-cli", devices=devices, login=Login(username="admin"), options=options)
     by_name = {device.name: one for device, one in zip(devices, nodes, strict=True)}
-    setting = Setting(clock=nodes[0].clock, secrets=Secretless(), read_only=read_only)
-    return SolaceCliAdapter(site, setting, dial=lambda device: by_name[device.name].connect, random=Random(1))
+    context = AdapterContext(clock=nodes[0].clock, secrets=Secretless(), read_only=read_only)
+    return SolaceCliAdapter(site, context, dial=lambda device: by_name[device.name].connect, random=Random(1))

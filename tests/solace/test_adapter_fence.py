@@ -12,7 +12,7 @@ from adapters.solace.adapter import SolaceCliAdapter
 from orchestrator.clock import SystemClock, VirtualClock
 from orchestrator.documents.loader import load_inventory
 from orchestrator.errors import Forbidden, Unreachable
-from orchestrator.family.contract import Call, Setting
+from orchestrator.family.contract import AdapterContext, Call
 from orchestrator.family.secrets import SecretStore
 from orchestrator.model.outcome import Effect
 from orchestrator.model.readings_solace import Fence, QueueDepth
@@ -119,9 +119,9 @@ def test_over_real_ssh_as_over_semp(lab: Lab) -> None:
     """What one changed the other reads: both nodes, their clients, and the queue's behaviour."""
     from adapters.solace.semp.adapter import SolaceSempAdapter
 
-    setting = Setting(SystemClock(), SecretStore())
-    over_ssh = SolaceCliAdapter(load_inventory(lab.inventory_path)[0].sites["ny"], setting)
-    over_semp = SolaceSempAdapter(load_inventory(lab.semp_inventory_path)[0].sites["ny"], setting)
+    context = AdapterContext(SystemClock(), SecretStore())
+    over_ssh = SolaceCliAdapter(load_inventory(lab.inventory_path)[0].sites["ny"], context)
+    over_semp = SolaceSempAdapter(load_inventory(lab.semp_inventory_path)[0].sites["ny"], context)
     with closing(over_ssh), closing(over_semp):
         for state, closed in (("down", True), ("up", False)):
             [result] = apply(over_ssh, "set_backbone", Call("V", {"state": state}))

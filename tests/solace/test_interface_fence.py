@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from orchestrator.clock import VirtualClock
-from orchestrator.family.contract import Adapter, Call, Setting
+from orchestrator.family.contract import Adapter, AdapterContext, Call
 from orchestrator.model.inventory import Also, Device, FenceOption, Login, SecretRef, Site
 from orchestrator.model.outcome import Effect
 from orchestrator.model.readings_solace import Fence
@@ -49,7 +49,7 @@ def a_site(adapter: str, *fence: FenceOption) -> Site:
 
 
 def adapter_of(world: World, site: Site) -> Adapter:
-    return Wires(world).adapter_for(site, Setting(world.clock, Secrets()))
+    return Wires(world).adapter_for(site, AdapterContext(world.clock, Secrets()))
 
 
 def fence(adapter: Adapter) -> Fence:

@@ -14,7 +14,7 @@ from adapters.solace.adapter import SolaceCliAdapter
 from orchestrator.clock import SystemClock
 from orchestrator.documents.loader import load_inventory
 from orchestrator.errors import AuthenticationFailed, CommandTimedOut, HostKeyRejected, NotServing, Unreachable
-from orchestrator.family.contract import Call, Setting
+from orchestrator.family.contract import AdapterContext, Call
 from orchestrator.family.secrets import SecretStore
 from orchestrator.model.inventory import Login, SecretRef, Site
 from orchestrator.model.outcome import Effect, Failure
@@ -155,8 +155,8 @@ def adapter_of() -> Iterator[Adapters]:
     made: list[SolaceCliAdapter] = []
 
     def make(site: Site, *, read_only: bool = False) -> SolaceCliAdapter:
-        setting = Setting(clock=SystemClock(), secrets=SecretStore(), read_only=read_only)
-        made.append(SolaceCliAdapter(site, setting))
+        context = AdapterContext(clock=SystemClock(), secrets=SecretStore(), read_only=read_only)
+        made.append(SolaceCliAdapter(site, context))
         return made[-1]
 
     yield make

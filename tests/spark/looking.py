@@ -10,7 +10,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-from orchestrator.journal.samples import LookLine
+from orchestrator.journal.samples import ReadingSample
 from orchestrator.model.readings import Role
 from orchestrator.model.readings_amps import Link, Links, Queue, Queues, TransactionLog, Transport, Transports
 from orchestrator.model.readings_solace import QueueDepth, ReplicationStatus
@@ -40,10 +40,10 @@ class Seen:
     failure: str = ""
     look: str = ""
 
-    def line(self, look: str) -> LookLine:
+    def line(self, look: str) -> ReadingSample:
         """As it is kept."""
         queue = QueueDepth(messages=self.messages, usage_mb=self.usage_mb, quota_mb=self.quota_mb)
-        return LookLine.model_construct(
+        return ReadingSample.model_construct(
             look=look,
             by="watch",
             at=START + self.after,
@@ -76,7 +76,7 @@ class Joined:
     failure: str = ""
     look: str = ""
 
-    def line(self, look: str) -> LookLine:
+    def line(self, look: str) -> ReadingSample:
         """As it is kept."""
         link = Link(
             name="orders-ny",
@@ -100,7 +100,7 @@ class Joined:
             "transaction_log": log,
             "transports": Transports(items=(Transport(name="tcp", replication=False, enabled=not self.closed),)),
         }
-        return LookLine.model_construct(
+        return ReadingSample.model_construct(
             look=look,
             by="watch",
             at=START + self.after,

@@ -12,7 +12,7 @@ from typing import Any
 
 from orchestrator.cli.main import main
 from orchestrator.clock import Clock, VirtualClock
-from orchestrator.engine.dispatch import Desk, InlineFleet
+from orchestrator.engine.dispatch import InlineFleet, Prompter
 from orchestrator.family.contract import Adapter, Permit
 from orchestrator.family.registry import Registry
 from orchestrator.family.secrets import SecretStore
@@ -49,8 +49,8 @@ class Night:
             pause(tools, 3_600.0)
 
 
-def inline(adapters: Mapping[Side, Adapter], permit: Permit, clock: Clock, desk: Desk | None) -> InlineFleet:
-    return InlineFleet(adapters, permit, clock, desk=desk)
+def inline(adapters: Mapping[Side, Adapter], permit: Permit, clock: Clock, desk: Prompter | None) -> InlineFleet:
+    return InlineFleet(adapters, permit, clock, prompter=desk)
 
 
 def typed(tools: Tools, *arguments: str) -> str:

@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from orchestrator.errors import DefinitionError
-from orchestrator.journal.samples import decode_line
+from orchestrator.journal.samples import decode_sample
 from pipeline.watch.alerts import (
     ALARMS,
     UNUSABLE,
@@ -191,7 +191,7 @@ def test_what_is_no_number(field: str) -> None:
     text = Joined(0, 0.0).line("x").encoded().decode()
     assert f'"{field}":0.0' in text
     with pytest.raises(DefinitionError, match="links: seconds and moments are numbers"):
-        decode_line(text.replace(f'"{field}":0.0', f'"{field}":NaN'))
+        decode_sample(text.replace(f'"{field}":0.0', f'"{field}":NaN'))
 
 
 def test_only_the_newest_is_kept_whole() -> None:
@@ -254,7 +254,7 @@ def followed(night: AmpsNight, seconds: float) -> list[File]:
     found = []
     for path in sorted(folder.iterdir()):
         text = path.read_text("utf-8")
-        found.append(File(path.name, decode_line(text.splitlines()[0]).at - START, text))
+        found.append(File(path.name, decode_sample(text.splitlines()[0]).at - START, text))
     return found
 
 

@@ -10,7 +10,7 @@ import pytest
 
 from adapters.mock.adapter import MockAdapter
 from orchestrator.clock import VirtualClock
-from orchestrator.family.contract import Setting
+from orchestrator.family.contract import AdapterContext
 from orchestrator.model.inventory import Device, Site
 from simulator.solace.layout import VpnLayout, WorldLayout
 from simulator.solace.world import World
@@ -44,7 +44,7 @@ def adapter(clock: VirtualClock) -> Iterator[Adapters]:
             names.append(name)
         devices = tuple(Device(name=node) for node in world.centre(site).nodes)
         described = Site(name=site, adapter="mock", devices=devices, options={"world": f"memory:{name}"}, **more)
-        return MockAdapter(described, Setting(clock, Secretless(), read_only=read_only))
+        return MockAdapter(described, AdapterContext(clock, Secretless(), read_only=read_only))
 
     yield build
     for name in names:

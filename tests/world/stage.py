@@ -47,7 +47,7 @@ class Stage:
         return self.world.tally(vpn)
 
     def fault(self, *lines: str) -> None:
-        self.world.afflict(parse_faults(lines))
+        self.world.inject(parse_faults(lines))
 
 
 class Stages(Protocol):

@@ -19,7 +19,7 @@ from orchestrator.errors import (
     Unreachable,
     UnreadableReply,
 )
-from orchestrator.family.contract import Adapter, Call, Result, Setting
+from orchestrator.family.contract import Adapter, AdapterContext, Call, Result
 from orchestrator.model.inventory import Device, Site
 from orchestrator.model.outcome import Effect, Failure
 from orchestrator.model.readings import Role
@@ -378,7 +378,7 @@ def test_an_inventory_that_does_not_fit_the_world_is_refused(
 
     def site(node: str = "NY_Appliance1", **options: Any) -> MockAdapter:
         described = Site(name="ny", adapter="mock", devices=(Device(name=node),), options=options)
-        return MockAdapter(described, Setting(clock, Secretless()))
+        return MockAdapter(described, AdapterContext(clock, Secretless()))
 
     with pytest.raises(DefinitionError, match="needs the option world"):
         site().open()
@@ -396,7 +396,7 @@ def test_closing_never_raises(tmp_path: Path, clock: VirtualClock) -> None:
     path = tmp_path / "world.json"
     embedded_world(path, clock)
     described = embedded_inventory(path).sites["ny"]
-    ny = MockAdapter(described, Setting(clock, Secretless()))
+    ny = MockAdapter(described, AdapterContext(clock, Secretless()))
     ny.open()
     path.unlink()
     ny.close()

@@ -71,7 +71,7 @@ def play(world: World, clock: VirtualClock, step: Step) -> None:
                 except (Refused, Unreachable):
                     continue
         case ("fault", text):
-            world.afflict(parse_faults([text]))
+            world.inject(parse_faults([text]))
 
 
 def look(world: World) -> Vpn:

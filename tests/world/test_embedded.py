@@ -7,7 +7,7 @@ from pathlib import Path
 from adapters.mock.adapter import MockAdapter
 from orchestrator.clock import VirtualClock
 from orchestrator.errors import DefinitionError
-from orchestrator.family.contract import Call, Setting
+from orchestrator.family.contract import AdapterContext, Call
 from orchestrator.model.readings import Role
 from orchestrator.model.readings_solace import ReplicationStatus, Transactions
 from simulator.solace.embedded import AWAY, HOME, embedded_inventory, embedded_layout, embedded_world
@@ -19,8 +19,8 @@ from tests.seam import Permits, Secretless, read, told
 
 def sites(path: Path, clock: VirtualClock) -> tuple[MockAdapter, MockAdapter]:
     inventory = embedded_inventory(path)
-    setting = Setting(clock, Secretless())
-    return MockAdapter(inventory.sites[HOME], setting), MockAdapter(inventory.sites[AWAY], setting)
+    context = AdapterContext(clock, Secretless())
+    return MockAdapter(inventory.sites[HOME], context), MockAdapter(inventory.sites[AWAY], context)
 
 
 def test_the_inventory_fits_the_world() -> None:
@@ -56,7 +56,7 @@ def test_the_backlog_stands_and_drains_in_seconds(tmp_path: Path, clock: Virtual
 def test_a_restored_site_catches_up(tmp_path: Path, clock: VirtualClock) -> None:
     """What piled up at New Jersey while New York was down reaches it under load: a fail-back becomes possible."""
     world = embedded_world(tmp_path / "world.json", clock)
-    world.afflict(parse_faults(["at 0s: node ny/NY_Appliance1 down 15s"]))
+    world.inject(parse_faults(["at 0s: node ny/NY_Appliance1 down 15s"]))
     clock.advance(5)
     away = world.appliance(AWAY, "NJ_Appliance1")
     away.set_role("Trading_VPN", "active")
@@ -115,7 +115,7 @@ def test_the_default_names_a_world_in_memory(clock: VirtualClock) -> None:
     reference = WORLDS.register("embedded", World(embedded_layout(), clock))
     try:
         assert reference == "memory:embedded"
-        adapter = MockAdapter(embedded_inventory().sites[HOME], Setting(clock, Secretless()))
+        adapter = MockAdapter(embedded_inventory().sites[HOME], AdapterContext(clock, Secretless()))
         adapter.open()
         adapter.close()
     finally:

@@ -236,7 +236,7 @@ def test_a_wait_goes_on_in_a_world_that_was_kept(stage: Stages, tmp_path: Path) 
     """What had begun to wait is hit at the same moment by who loads the world from its file."""
     path, clock, login = tmp_path / "world.json", VirtualClock(), Seen("login", "ny")
     world = World(stage().world.layout, clock, path=path)
-    world.afflict(parse_faults(["any +20s: wrong password"]))
+    world.inject(parse_faults(["any +20s: wrong password"]))
     assert world.answer_fault(login) is None
     world.save()
     loaded = World.load(path, clock)

@@ -35,7 +35,7 @@ def test_a_world_comes_back_as_it_was_left(tmp_path: Path, clock: VirtualClock) 
     """All is on file: messages, roles, bridges, clients, transactions, faults, what is planned, the account."""
     path = tmp_path / "world.json"
     first = World(embedded_layout(), clock, path=path)
-    first.afflict(parse_faults(["at 9s: unreachable ny 3s", "demote: late 2s", "drain +1s: slow 3x"]))
+    first.inject(parse_faults(["at 9s: unreachable ny 3s", "demote: late 2s", "drain +1s: slow 3x"]))
     node = first.appliance("ny", "NY_Appliance1")
     clock.advance(3.3)
     node.set_role("Trading_VPN", "standby")

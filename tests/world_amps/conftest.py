@@ -52,7 +52,7 @@ class Stage:
         self.act(name, "enable", "transports/1")
 
     def fault(self, *lines: str) -> None:
-        self.world.afflict(parse_amps_faults(lines))
+        self.world.inject(parse_amps_faults(lines))
 
     def keys(self, name: str, topic: str = "orders") -> list[str]:
         return sorted(self.world.records(name, topic))

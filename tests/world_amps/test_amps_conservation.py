@@ -89,7 +89,7 @@ def play(world: AmpsWorld, clock: VirtualClock, step: Any) -> None:
         case ("fault", text):
             fault = parse_amps_fault(text)
             if set(instances_of(fault)) <= set(world.layout.names):
-                world.afflict([fault])
+                world.inject([fault])
 
 
 def check(world: AmpsWorld) -> None:

@@ -188,7 +188,7 @@ def test_what_is_on_file_goes_on_as_if_nothing_had_happened(tmp_path: Path) -> N
     clock = VirtualClock()
     path = tmp_path / "amps.json"
     world = amps_world(path, clock)
-    world.afflict(parse_amps_faults(["at 30s: kill orders-ldn 5s"]))
+    world.inject(parse_amps_faults(["at 30s: kill orders-ldn 5s"]))
     with world.request():
         world.console("orders-ny").obey("disable", "transports/1")
     other = AmpsWorld.load(path, clock)

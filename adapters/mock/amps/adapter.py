@@ -27,7 +27,7 @@ from orchestrator.errors import (
     Unreachable,
     UnreadableReply,
 )
-from orchestrator.family.contract import ActionSpec, Call, Permit, ReadingSpec, Result, Setting, read_options
+from orchestrator.family.contract import ActionSpec, AdapterContext, Call, Permit, ReadingSpec, Result, read_options
 from orchestrator.model.inventory import Site
 from orchestrator.model.outcome import Effect, Failure
 from orchestrator.model.reading import Reading
@@ -85,9 +85,9 @@ class MockAmpsAdapter:
     simulated: ClassVar[bool] = True
     family: ClassVar[str] = "amps"
 
-    def __init__(self, site: Site, setting: Setting) -> None:
+    def __init__(self, site: Site, context: AdapterContext) -> None:
         self._site = site
-        self._setting = setting
+        self._context = context
         self._held: AmpsWorld | None = None
         self._options = read_options(site, _Options, adapter="mock-amps")
 
@@ -123,7 +123,7 @@ class MockAmpsAdapter:
         for call in calls:
             if call.args.get(argument) not in verbs:
                 raise ValueError(f"{argument} of {action} is one of {', '.join(verbs)}")
-        if self._setting.read_only:
+        if self._context.read_only:
             raise Forbidden("this session may only read", device=self._site.name)
         return (self._do(action, call, permit) for call in calls)
 
@@ -174,7 +174,7 @@ class MockAmpsAdapter:
     def _wait_for(self, error: AdapterError) -> None:
         """An answer that never comes is waited for as long as the site allows; outside of a request."""
         if isinstance(error, CommandTimedOut):
-            self._setting.clock.sleep(self._site.command_timeout)
+            self._context.clock.sleep(self._site.command_timeout)
 
     # Changing
 
@@ -259,7 +259,7 @@ class MockAmpsAdapter:
     @property
     def _world(self) -> AmpsWorld:
         if self._held is None:
-            world = AMPS_WORLDS.acquire(self._options.world, self._setting.clock)
+            world = AMPS_WORLDS.acquire(self._options.world, self._context.clock)
             try:
                 for device in self._site.devices:
                     world.layout.instance(device.name)
@@ -270,7 +270,7 @@ class MockAmpsAdapter:
         return self._held
 
     def _pause(self) -> None:
-        self._setting.clock.sleep(self._world.layout.admin_latency)
+        self._context.clock.sleep(self._world.layout.admin_latency)
 
 
 _ERRORS: Mapping[str, Callable[[str], AdapterError]] = {

@@ -49,11 +49,11 @@ from orchestrator.errors import (
 from orchestrator.family.contract import (
     EVERY_NODE,
     ActionSpec,
+    AdapterContext,
     Call,
     Permit,
     ReadingSpec,
     Result,
-    Setting,
     read_options,
 )
 from orchestrator.model.exchanges import Explanation
@@ -121,11 +121,11 @@ class SolaceSempAdapter(SiteAdapter[Node, SempReader]):
     explanation: ClassVar[Explanation] = EXPLANATION
 
     def __init__(
-        self, site: Site, setting: Setting, *, wire: Wire | None = None, random: Random | None = None
+        self, site: Site, context: AdapterContext, *, wire: Wire | None = None, random: Random | None = None
     ) -> None:
         options = read_options(site, SempOptions, adapter=self.name)
-        trust, proof = trust_of(options), proof_of(site, options, setting.secrets)
-        allows = only_reads if setting.read_only else _anything
+        trust, proof = trust_of(options), proof_of(site, options, context.secrets)
+        allows = only_reads if context.read_only else _anything
         spread = random or Random()
 
         def node(device: Device) -> Node:
@@ -135,14 +135,14 @@ class SolaceSempAdapter(SiteAdapter[Node, SempReader]):
                 proof=proof,
                 trust=trust,
                 limits=Limits(connect_s=site.connect_timeout, exchange_s=site.command_timeout),
-                clock=setting.clock,
+                clock=context.clock,
                 allows=allows,
                 transport=None if wire is None else wire(device),
-                witness=setting.witness,
+                witness=context.witness,
             )
-            return Node(device, site, session, clock=setting.clock, random=spread, read_only=setting.read_only)
+            return Node(device, site, session, clock=context.clock, random=spread, read_only=context.read_only)
 
-        super().__init__(site, setting, [node(device) for device in site.devices], _READS)
+        super().__init__(site, context, [node(device) for device in site.devices], _READS)
 
     @classmethod
     def fitted(cls, site: Site) -> type[SolaceSempAdapter]:

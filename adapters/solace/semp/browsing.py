@@ -13,7 +13,7 @@ from adapters.solace.semp.client import SempReader
 from adapters.solace.semp.endpoints import durable_endpoints, endpoint_path
 from adapters.solace.semp.envelope import Object, count_in, moment_in, size_of, text_in
 from orchestrator.errors import UnreadableReply
-from orchestrator.family.contract import Counted, Endpoint, Held
+from orchestrator.family.contract import BrowsedMessage, Endpoint, EndpointStats
 
 _ID, _SPOOLED, _STATE = "msgId", "spooledTime", "replicationState"
 _GROUP_ID = "replicationGroupMsgId"
@@ -34,19 +34,19 @@ def list_endpoints(reader: SempReader, service: str) -> list[Endpoint]:
     return sorted(Endpoint(service, name, kind) for kind, name, _ in durable_endpoints(reader, service))
 
 
-def count_endpoint(reader: SempReader, endpoint: Endpoint) -> Counted:
+def count_endpoint(reader: SempReader, endpoint: Endpoint) -> EndpointStats:
     """Its depth and its life-time counters, as far as it tells them."""
     path = _path(endpoint)
     item = reader.one(path, select=_COUNTERS)
     depth = size_of(item.collections, "msgs")
-    return Counted(
+    return EndpointStats(
         messages=reader.size(path + "/msgs") if depth is None else depth,
         spooled_total=count_in(item.data, "spooledMsgCount"),
         deleted_total=count_in(item.data, "deletedMsgCount"),
     )
 
 
-def browse_endpoint(reader: SempReader, endpoint: Endpoint, after: Held | None) -> Iterator[Held]:
+def browse_endpoint(reader: SempReader, endpoint: Endpoint, after: BrowsedMessage | None) -> Iterator[BrowsedMessage]:
     """Its messages, page by page. Raises ``AdapterError``."""
     last = -1 if after is None else after.number
     # Where a broker does not take the condition, all are read once more and left out here.
@@ -63,7 +63,7 @@ def browse_endpoint(reader: SempReader, endpoint: Endpoint, after: Held | None) 
             yield _held(reader, endpoint, number, item.data)
 
 
-def _held(reader: SempReader, endpoint: Endpoint, number: int, data: Object) -> Held:
+def _held(reader: SempReader, endpoint: Endpoint, number: int, data: Object) -> BrowsedMessage:
     spooled = moment_in(data, _SPOOLED)
     if spooled is None:
         raise _unreadable(reader, endpoint, data, f"has a message without {_SPOOLED}")
@@ -74,7 +74,7 @@ def _held(reader: SempReader, endpoint: Endpoint, number: int, data: Object) -> 
     if message_id is None:
         raise _unreadable(reader, endpoint, data, f"has a replicated message without {_GROUP_ID}")
     sizes = [size for name in _SIZES if (size := count_in(data, name)) is not None]
-    return Held(
+    return BrowsedMessage(
         number=number,
         message_id=message_id,
         spooled_at=spooled,

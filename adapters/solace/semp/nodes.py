@@ -14,7 +14,7 @@ from adapters.solace.semp.client import SempReader, SempWriter
 from adapters.solace.semp.envelope import text_in
 from adapters.solace.semp.paths import path_of
 from adapters.solace.semp.v1 import SHOW_MESSAGE_SPOOL, SHOW_REDUNDANCY, redundancy_in, spool_in
-from adapters.solace.serving import Told
+from adapters.solace.serving import NodeStatus
 from orchestrator.clock import Clock
 from orchestrator.errors import CommandRejected, Unreachable, UnreadableReply
 from orchestrator.family.retry import Backoff, Retry
@@ -62,7 +62,7 @@ class Node:
     def is_left_alone(self) -> bool:
         return self._clock.now() < self._leave_alone_until
 
-    def tell(self, *, alone: bool, tell_spool: bool) -> Told:
+    def tell(self, *, alone: bool, tell_spool: bool) -> NodeStatus:
         """What it says of itself now. Raises ``AdapterError``."""
         try:
             told = self._tell(alone=alone, tell_spool=tell_spool)
@@ -72,19 +72,19 @@ class Node:
         self._leave_alone_until = 0.0
         return told
 
-    def _tell(self, *, alone: bool, tell_spool: bool) -> Told:
+    def _tell(self, *, alone: bool, tell_spool: bool) -> NodeStatus:
         name = self.device.name
         try:
             redundancy = redundancy_in(self.reader.show(SHOW_REDUNDANCY), name)
             serving = redundancy.serves(alone=alone)
             if serving is not None and not tell_spool:
-                return Told(serving, redundancy)
+                return NodeStatus(serving, redundancy)
             spool = spool_in(self.reader.show(SHOW_MESSAGE_SPOOL), name)
         except (CommandRejected, UnreadableReply):
             return self._tell_in_v2()
-        return Told(spool is Spool.ACTIVE if serving is None else serving, redundancy, spool)
+        return NodeStatus(spool is Spool.ACTIVE if serving is None else serving, redundancy, spool)
 
-    def _tell_in_v2(self) -> Told:
+    def _tell_in_v2(self) -> NodeStatus:
         broker = self.reader.one(BROKER, select=[SPOOL_STATUS])
         status = text_in(broker.data, SPOOL_STATUS)
         spool = _SPOOLS.get(status or "")
@@ -93,7 +93,7 @@ class Node:
             raise UnreadableReply(
                 f"{name} does not tell whether its message spool is active", text=str(broker.data), device=name
             )
-        return Told(spool is Spool.ACTIVE, spool=spool)
+        return NodeStatus(spool is Spool.ACTIVE, spool=spool)
 
     def close(self) -> None:
         """End the session, there and here; never raises."""

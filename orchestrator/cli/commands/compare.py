@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from orchestrator.cli.options import AsJson, InventoryFile
-from orchestrator.cli.spark_options import SparkWish, on_spark
+from orchestrator.cli.spark_options import SparkOptions, on_spark
 
 
 def register(app: typer.Typer) -> None:
@@ -38,7 +38,7 @@ def compare(
         Path | None, typer.Option("--html", metavar="FILE", help="Also write the report as one HTML file.")
     ] = None,
     inventory: InventoryFile = None,
-    spark: SparkWish,
+    spark: SparkOptions,
     as_json: AsJson = False,
 ) -> None:
     """Read what both sites hold, compare it, and say whether it is safe to fail back. Exit code 4: look at it.
@@ -51,9 +51,9 @@ def compare(
       failover compare --pair ny-nj --html compared.html
       failover compare --pair ny-nj --run last --out evidence
     """
-    from orchestrator.cli.exports.compare import CompareWish, compare_pair
+    from orchestrator.cli.exports.compare import CompareRequest, compare_pair
     from orchestrator.cli.tools import tools as tools_of
 
     tools = tools_of(context)
-    wish = CompareWish(pair, tuple(vpn or ()), run, out, html)
-    raise typer.Exit(compare_pair(tools, tools.inventory(inventory), wish, spark, as_json=as_json))
+    request = CompareRequest(pair, tuple(vpn or ()), run, out, html)
+    raise typer.Exit(compare_pair(tools, tools.inventory(inventory), request, spark, as_json=as_json))

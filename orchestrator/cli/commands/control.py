@@ -38,11 +38,11 @@ def resume(
     """
     from orchestrator.cli.runs.intervene import resume_run
     from orchestrator.cli.tools import tools as tools_of
-    from orchestrator.operations.runs.plan import policy_of
+    from orchestrator.operations.runs.given_options import policy_of
 
     tools = tools_of(context)
     attended = is_attended() and not as_json
-    given = policy_of(xa, on_bridge_loss, on_stall, False, attended=attended, who=tools.who())
+    given = policy_of(xa, on_bridge_loss, on_stall, attended=attended, who=tools.who())
     # With decisions at hand an operator is asked about the others; with no operator the run stops at them as before.
     asks = attended and xa not in (None, "stop", "revert")
     raise typer.Exit(resume_run(tools, run, given, forget_xa_stop=asks, as_json=as_json))

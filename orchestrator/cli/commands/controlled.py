@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import typer
 
+from orchestrator.cli.family_options import given_of, of_kind
 from orchestrator.cli.option_groups import together
-from orchestrator.cli.options import All, From, InventoryFile, OnBridgeLoss, OnStall, PairName, RunbookName, Vpn, Xa
+from orchestrator.cli.options import All, From, InventoryFile, OnStall, PairName, RunbookName, Vpn
 from orchestrator.cli.render.terminal import is_attended
 from orchestrator.cli.run_options import Beginning
 
@@ -24,7 +25,7 @@ Examples:
 
 def register(app: typer.Typer) -> None:
     """Add this command to ``app``."""
-    app.command("controlled", help=_CONTROLLED)(controlled)
+    app.command("controlled", help=_CONTROLLED, cls=of_kind("controlled"))(controlled)
 
 
 @together(begin=Beginning)
@@ -35,8 +36,6 @@ def controlled(
     pair: PairName = None,
     source: From = None,
     inventory: InventoryFile = None,
-    xa: Xa = None,
-    on_bridge_loss: OnBridgeLoss = None,
     on_stall: OnStall = None,
     runbook: RunbookName = None,
     *,
@@ -44,14 +43,20 @@ def controlled(
 ) -> None:
     from orchestrator.cli.runs.start import start
     from orchestrator.cli.tools import tools as tools_of
-    from orchestrator.operations.families import fitting
-    from orchestrator.operations.runs.plan import Wish, make_plan, policy_of
+    from orchestrator.operations.runs.plan_moves import ControlledRequest, controlled_plan
 
     tools = tools_of(context)
-    policy = policy_of(
-        xa, on_bridge_loss, on_stall, begin.fail_fast, attended=is_attended() and not begin.as_json, who=tools.who()
+    request = ControlledRequest(
+        inventory=inventory,
+        services=vpn or (),
+        everything=everything,
+        pair=pair,
+        given=given_of(context),
+        on_stall=on_stall,
+        fail_fast=begin.fail_fast,
+        is_attended=is_attended() and not begin.as_json,
+        is_settled=begin.yes and not begin.dry_run,
+        source=source,
+        runbook=runbook,
     )
-    plan = make_plan(
-        tools, Wish(runbook or fitting(tools, "controlled"), inventory, vpn or (), everything, pair, source, policy)
-    )
-    raise typer.Exit(start(tools, plan, "controlled", begin))
+    raise typer.Exit(start(tools, controlled_plan(tools, request), "controlled", begin))

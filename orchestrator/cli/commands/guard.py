@@ -41,11 +41,11 @@ def guard(
       failover guard --site ny
       failover guard --site ny --yes --reason "power is out; back at some time in the night"
     """
-    from orchestrator.cli.pairs.guard import Wish, guard_site
+    from orchestrator.cli.pairs.guard import GuardRequest, guard_site
     from orchestrator.cli.tools import tools as tools_of
     from orchestrator.operations.runtime import checked_text
 
-    wish = Wish(
+    request = GuardRequest(
         site=site,
         services=() if everything else tuple(vpn or ()),
         pair=pair,
@@ -54,4 +54,4 @@ def guard(
         yes=yes,
         reason=checked_text(reason, "--reason"),
     )
-    raise typer.Exit(guard_site(tools_of(context), wish, as_json=as_json))
+    raise typer.Exit(guard_site(tools_of(context), request, as_json=as_json))

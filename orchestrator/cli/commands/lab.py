@@ -92,8 +92,8 @@ def up(
       failover lab up --amps
       failover check --inventory lab.yaml
     """
-    from orchestrator.cli.simulated.lab_amps import AmpsLabWish, serve_amps_lab
-    from orchestrator.cli.simulated.lab_service import LabWish, serve_lab
+    from orchestrator.cli.simulated.lab_amps import AmpsLabOptions, serve_amps_lab
+    from orchestrator.cli.simulated.lab_service import LabOptions, serve_lab
     from orchestrator.cli.tools import tools as tools_of
     from orchestrator.errors import DefinitionError
 
@@ -101,14 +101,14 @@ def up(
         if latency or adapter or plain_http or ha:
             raise DefinitionError("--latency, --adapter, --http and --ha are about appliances; --amps serves none")
         sync = None if link is None else link is Link.sync
-        wish = AmpsLabWish(directory, inventory, fault or (), assume or (), sync, edition or ())
-        serve_amps_lab(tools_of(context), wish)
+        request = AmpsLabOptions(directory, inventory, fault or (), assume or (), sync, edition or ())
+        serve_amps_lab(tools_of(context), request)
         return
     if assume or link:
         raise DefinitionError("--assume and --link are about AMPS instances", hint="add --amps")
     serve_lab(
         tools_of(context),
-        LabWish(
+        LabOptions(
             directory, inventory, latency, adapter or LabAdapter.both, plain_http, ha, fault or (), edition or ()
         ),
     )

@@ -8,7 +8,7 @@ import typer
 
 from orchestrator.cli.commands import pipeline_watch
 from orchestrator.cli.options import AsJson
-from orchestrator.cli.spark_options import SparkWish, on_spark
+from orchestrator.cli.spark_options import SparkOptions, on_spark
 
 _APP = typer.Typer(help="What both sites hold: compare, explain, forecast.", no_args_is_help=True)
 
@@ -56,7 +56,7 @@ def reconcile(
     equal_duplicates: Annotated[
         bool, typer.Option("--equal-duplicates", help="Also seek copies that both sites have; reads all in full.")
     ] = False,
-    spark: SparkWish,
+    spark: SparkOptions,
     out: Out = None,
     as_json: AsJson = False,
 ) -> None:
@@ -67,9 +67,9 @@ def reconcile(
       failover pipeline reconcile exports/ny exports/nj --failover-at 2026-11-20T03:00:00Z --out evidence
     """
     from orchestrator.cli.context import clock_of
-    from orchestrator.cli.exports.reconcile import AskWish, reconcile_exports
+    from orchestrator.cli.exports.reconcile import ReconcileRequest, reconcile_exports
 
-    ask = AskWish(active, failover_at, run, skew, interval, equal_duplicates)
+    ask = ReconcileRequest(active, failover_at, run, skew, interval, equal_duplicates)
     raise typer.Exit(reconcile_exports(clock_of(context), left, right, ask, spark, out, as_json=as_json))
 
 
@@ -81,7 +81,7 @@ def journals(
     left: Annotated[str, typer.Argument(metavar="LEFT", help="Dumps of one AMPS instance: a directory or a file.")],
     right: Annotated[str, typer.Argument(metavar="RIGHT", help="Dumps of the other instance.")],
     skew: Skew = 1.0,
-    spark: SparkWish,
+    spark: SparkOptions,
     out: Out = None,
     as_json: AsJson = False,
 ) -> None:
@@ -114,7 +114,7 @@ def sow(
         ),
     ] = None,
     skew: Skew = 1.0,
-    spark: SparkWish,
+    spark: SparkOptions,
     out: Out = None,
     as_json: AsJson = False,
 ) -> None:
@@ -140,7 +140,7 @@ def history(
         list[str], typer.Argument(metavar="RECORDS…", help="Exported runs and kept checks: files or directories.")
     ],
     learn: Annotated[bool, typer.Option("--learn", help="Let dry runs read their ranges from this.")] = False,
-    spark: SparkWish,
+    spark: SparkOptions,
     out: Annotated[
         str | None,
         typer.Option("--out", "-o", metavar="DIR", help="Also write history.html, report.json and more there."),

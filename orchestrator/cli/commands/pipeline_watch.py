@@ -7,7 +7,7 @@ from typing import Annotated, Any
 import typer
 
 from orchestrator.cli.options import LinesAsJson
-from orchestrator.cli.spark_options import SparkWish, on_spark
+from orchestrator.cli.spark_options import SparkOptions, on_spark
 
 
 def _time(name: str, what: str) -> Any:
@@ -25,7 +25,7 @@ def watch(
     readings: Annotated[
         str, typer.Argument(metavar="DIR", help="What `failover watch` and `check` keep with --readings.")
     ],
-    spark: SparkWish,
+    spark: SparkOptions,
     checkpoint: Annotated[
         str, typer.Option("--checkpoint", metavar="DIR", help="What it remembers, to go on after it was stopped.")
     ],
@@ -56,9 +56,9 @@ def watch(
     """
     from orchestrator.cli.commands.watch import seconds_of
     from orchestrator.cli.context import clock_of
-    from orchestrator.cli.exports.follow import FollowWish, follow_readings
+    from orchestrator.cli.exports.follow import FollowRequest, follow_readings
 
-    wish = FollowWish(
+    request = FollowRequest(
         readings=readings,
         checkpoint=checkpoint,
         out=out,
@@ -68,4 +68,4 @@ def watch(
         late_s=seconds_of("--late", late, least=0.0),
         full_within_s=seconds_of("--full-within", full_within),
     )
-    raise typer.Exit(follow_readings(clock_of(context), wish, spark, as_json=as_json))
+    raise typer.Exit(follow_readings(clock_of(context), request, spark, as_json=as_json))

@@ -75,10 +75,10 @@ def rehearse(
     yes: Yes = False,
     as_json: EventsAsJson = False,
 ) -> None:
-    from orchestrator.cli.simulated.rehearse import Wish, run_rehearsal
+    from orchestrator.cli.simulated.rehearse import RehearsalRequest, run_rehearsal
     from orchestrator.cli.tools import tools as tools_of
 
-    wish = Wish(
+    request = RehearsalRequest(
         kind=kind,
         services=tuple(vpn or ()),
         everything=everything,
@@ -96,4 +96,4 @@ def rehearse(
         as_json=as_json,
         more=tuple(context.args),
     )
-    raise typer.Exit(run_rehearsal(tools_of(context), wish, context.find_root().command))
+    raise typer.Exit(run_rehearsal(tools_of(context), request, context.find_root().command))

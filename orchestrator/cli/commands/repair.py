@@ -54,8 +54,8 @@ def repair(
 ) -> None:
     from orchestrator.cli.runs.start import start
     from orchestrator.cli.tools import tools as tools_of
-    from orchestrator.operations.runs.plan_repair import Wish, repair_plan
+    from orchestrator.operations.runs.plan_repair import RepairRequest, repair_plan
 
     tools = tools_of(context)
-    wish = Wish(inventory, vpn or (), everything, pair, to, accept_loss, begin.fail_fast)
-    raise typer.Exit(start(tools, repair_plan(tools, wish), "repair", begin))
+    request = RepairRequest(inventory, vpn or (), everything, pair, to, accept_loss, begin.fail_fast)
+    raise typer.Exit(start(tools, repair_plan(tools, request), "repair", begin))

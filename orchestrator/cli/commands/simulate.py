@@ -65,9 +65,9 @@ def simulate(
       failover simulate --seeds 10000 --jobs 2 --json
       failover simulate --seeds 1 --from 4711 --kind controlled --shrink
     """
-    from orchestrator.cli.simulated.simulate import Wish, run_simulation
+    from orchestrator.cli.simulated.simulate import SimulationRequest, run_simulation
 
-    wish = Wish(
+    request = SimulationRequest(
         seeds=seeds,
         first=first,
         jobs=jobs,
@@ -75,4 +75,4 @@ def simulate(
         shrink=shrink,
         as_json=as_json,
     )
-    raise typer.Exit(run_simulation(wish))
+    raise typer.Exit(run_simulation(request))

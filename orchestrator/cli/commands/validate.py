@@ -99,12 +99,12 @@ def validate(
       failover validate config/ --suggest-exclusions --intended view-server
       failover validate new/ --rolling-plan old/
     """
-    from orchestrator.cli.pairs.validate import Wish, print_schema, print_validation
+    from orchestrator.cli.pairs.validate import ValidationRequest, print_schema, print_validation
 
     if schema:
         print_schema()
         return
-    wish = Wish(
+    request = ValidationRequest(
         paths=paths or [],
         form="json" if as_json else form.value,
         brief=brief,
@@ -122,9 +122,9 @@ def validate(
         rolling=rolling_plan or [],
     )
     if not from_inventory:
-        raise typer.Exit(print_validation(wish))
+        raise typer.Exit(print_validation(request))
     from orchestrator.cli.pairs.validate import print_live_validation
     from orchestrator.cli.tools import tools as tools_of
 
     tools = tools_of(context)
-    raise typer.Exit(print_live_validation(tools, tools.inventory(inventory), wish))
+    raise typer.Exit(print_live_validation(tools, tools.inventory(inventory), request))

@@ -48,10 +48,10 @@ def watch(
       failover watch --all --readings readings
       failover watch --service orders --inventory amps.yaml
     """
-    from orchestrator.cli.pairs.watch import Wish, watch_queues
+    from orchestrator.cli.pairs.watch import WatchRequest, watch_queues
     from orchestrator.cli.tools import tools as tools_of
 
-    wish = Wish(
+    request = WatchRequest(
         services=tuple(vpn or ()),
         everything=everything,
         pair=pair,
@@ -61,7 +61,7 @@ def watch(
         suspend_at=None if suspend_at is None else percent_of("--suspend-at", suspend_at),
         readings=readings,
     )
-    raise typer.Exit(watch_queues(tools_of(context), wish, as_json=as_json))
+    raise typer.Exit(watch_queues(tools_of(context), request, as_json=as_json))
 
 
 def seconds_of(option: str, text: str, *, least: float | None = None) -> float:

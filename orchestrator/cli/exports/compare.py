@@ -16,7 +16,7 @@ from orchestrator.cli.exports.reconcile import code_for, engine_installed
 from orchestrator.cli.exports.reuse import ended, readings_left
 from orchestrator.cli.exports.snapshot import Wanted, collect_site, folder_here
 from orchestrator.cli.render.terminal import presentable, say, say_unless, show_document, show_json
-from orchestrator.cli.spark_options import SparkWish
+from orchestrator.cli.spark_options import SparkOptions
 from orchestrator.errors import DefinitionError, OutputLost
 from orchestrator.model.inventory import Inventory, Pair
 from orchestrator.operations.runtime import Tools
@@ -29,7 +29,7 @@ Observe = Callable[["Read"], None]
 
 
 @dataclass(frozen=True, slots=True)
-class CompareWish:
+class CompareRequest:
     """What is asked, as typed."""
 
     pair: str | None
@@ -39,23 +39,25 @@ class CompareWish:
     html: Path | None
 
 
-def compare_pair(tools: Tools, inventory: Inventory, wish: CompareWish, spark: SparkWish, *, as_json: bool) -> int:
+def compare_pair(
+    tools: Tools, inventory: Inventory, request: CompareRequest, spark: SparkOptions, *, as_json: bool
+) -> int:
     """Compare both sites of a pair and print the result. Returns the exit code: 0, or 4 when a person should look."""
-    pair = pair_of(inventory, wish.pair)
+    pair = pair_of(inventory, request.pair)
     with engine_installed():
         from pipeline.narrate import lines_of
         from pipeline.page import page_of
         from pipeline.places import write_whole
 
-        with _folder(wish.out) as folder:
-            report = compared(tools, inventory, pair, wish.services, wish.run, folder, spark, as_json=as_json)
-        if wish.html is not None:
+        with _folder(request.out) as folder:
+            report = compared(tools, inventory, pair, request.services, request.run, folder, spark, as_json=as_json)
+        if request.html is not None:
             try:
-                write_whole(wish.html, page_of(report))
+                write_whole(request.html, page_of(report))
             except OSError as error:
-                lost = f"{wish.html} could not be written: {error.strerror}"
+                lost = f"{request.html} could not be written: {error.strerror}"
                 raise OutputLost(lost, hint="make room on its disk, or give another file with --html") from error
-            say_unless(as_json)(f"{wish.html} has the whole report")
+            say_unless(as_json)(f"{request.html} has the whole report")
     code = code_for(report.findings)
     if as_json:
         show_json({"result": {**report.model_dump(mode="json"), "exit_code": code}})
@@ -71,7 +73,7 @@ def compared(
     services: Sequence[str],
     run: str | None,
     folder: Path,
-    spark: SparkWish,
+    spark: SparkOptions,
     *,
     as_json: bool,
 ) -> Report:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from orchestrator.cli.exports.reconcile import FINDINGS, engine_installed
 from orchestrator.cli.render.terminal import say, say_unless, show, show_json
 from orchestrator.cli.runs.signals import asked_to_stop, until_stopped
-from orchestrator.cli.spark_options import SparkWish
+from orchestrator.cli.spark_options import SparkOptions
 from orchestrator.clock import Clock
 from orchestrator.counting import counted
 from orchestrator.errors import ComputationFailed
@@ -24,7 +24,7 @@ _SHOWN_MAX = 20
 
 
 @dataclass(frozen=True, slots=True)
-class FollowWish:
+class FollowRequest:
     """What a person typed. ``every_s``: None to read what is there and end."""
 
     readings: str
@@ -37,7 +37,7 @@ class FollowWish:
     full_within_s: float
 
 
-def follow_readings(clock: Clock, wish: FollowWish, spark: SparkWish, *, as_json: bool) -> int:
+def follow_readings(clock: Clock, request: FollowRequest, spark: SparkOptions, *, as_json: bool) -> int:
     """Follow the readings to the end, or until somebody stops it.
 
     Returns the exit code: 0, or 4 when an alarm is on, or a line came now that could not be used.
@@ -47,16 +47,16 @@ def follow_readings(clock: Clock, wish: FollowWish, spark: SparkWish, *, as_json
         from pipeline.watch.arrivals import Rules
         from pipeline.watch.command import watch
 
-        rules = Rules(wish.window_s, wish.stall_s, wish.late_s, wish.full_within_s)
+        rules = Rules(request.window_s, request.stall_s, request.late_s, request.full_within_s)
         first = last = None
         with until_stopped():
             for batch in watch(
-                wish.readings,
-                wish.checkpoint,
-                wish.out,
+                request.readings,
+                request.checkpoint,
+                request.out,
                 rules,
                 spark.settings(),
-                every_s=wish.every_s,
+                every_s=request.every_s,
                 clock=clock,
                 stopping=asked_to_stop,
                 say=tell,
@@ -65,7 +65,7 @@ def follow_readings(clock: Clock, wish: FollowWish, spark: SparkWish, *, as_json
                     tell(_goes_on(batch.state))
                 first, last = first or batch.state, batch.state
                 if batch.lines:
-                    _tell(batch, rules, shows_all=wish.every_s is not None, as_json=as_json)
+                    _tell(batch, rules, shows_all=request.every_s is not None, as_json=as_json)
         if first is None or last is None:
             raise ComputationFailed("stopped before it had started", hint="start it again: it resumes from there")
         is_alarming = any(course.alarms for course in last.courses.values())

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from orchestrator.cli.exports.reconcile import FINDINGS, engine_installed
 from orchestrator.cli.render.terminal import presentable, say_unless, show_document, show_json
-from orchestrator.cli.spark_options import SparkWish
+from orchestrator.cli.spark_options import SparkOptions
 from orchestrator.counting import counted
 from orchestrator.errors import DefinitionError, NotStarted, OutputLost
 from orchestrator.operations.runtime import Tools
@@ -15,7 +15,7 @@ from orchestrator.reports.forecast import FEWEST, NAME, Forecast, encoded, read_
 
 
 def history(
-    tools: Tools, names: Sequence[str], spark: SparkWish, out: str | None, *, learn: bool, as_json: bool
+    tools: Tools, names: Sequence[str], spark: SparkOptions, out: str | None, *, learn: bool, as_json: bool
 ) -> int:
     """Put the history together and print it. Returns 0, or 4 when a file could not be used."""
     say = say_unless(as_json)

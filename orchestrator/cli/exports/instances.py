@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from orchestrator.cli.exports.reconcile import code_for, engine_installed
 from orchestrator.cli.render.terminal import presentable, say_unless, show_document, show_json
-from orchestrator.cli.spark_options import SparkWish
+from orchestrator.cli.spark_options import SparkOptions
 from orchestrator.clock import Clock
 
 if TYPE_CHECKING:
@@ -23,7 +23,7 @@ _CONFIGURATION = "config.xml"
 
 
 def journals_of(
-    clock: Clock, left: str, right: str, skew_s: float, spark: SparkWish, out: str | None, *, as_json: bool
+    clock: Clock, left: str, right: str, skew_s: float, spark: SparkOptions, out: str | None, *, as_json: bool
 ) -> int:
     """Compare the logs of two instances and print the result. Returns the exit code."""
     with engine_installed():
@@ -40,7 +40,7 @@ def sows_of(
     right: str,
     keys: list[str],
     skew_s: float,
-    spark: SparkWish,
+    spark: SparkOptions,
     out: str | None,
     *,
     as_json: bool,

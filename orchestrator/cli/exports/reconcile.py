@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import cast
 
 from orchestrator.cli.render.terminal import presentable, say_unless, show_document, show_json
-from orchestrator.cli.spark_options import SparkWish
+from orchestrator.cli.spark_options import SparkOptions
 from orchestrator.clock import Clock
 from orchestrator.errors import DefinitionError
 from orchestrator.model.findings import Finding, Level, worst
@@ -20,7 +20,7 @@ _ENGINES = {"pyspark": "Spark", "py4j": "Spark", "duckdb": "DuckDB", **_PARQUET}
 
 
 @dataclass(frozen=True, slots=True)
-class AskWish:
+class ReconcileRequest:
     """What is asked, as typed."""
 
     active: str | None
@@ -54,7 +54,14 @@ def _installed(libraries: Mapping[str, str], hint: str) -> Iterator[None]:
 
 
 def reconcile_exports(
-    clock: Clock, left: str, right: str, wish: AskWish, spark: SparkWish, out: str | None, *, as_json: bool
+    clock: Clock,
+    left: str,
+    right: str,
+    request: ReconcileRequest,
+    spark: SparkOptions,
+    out: str | None,
+    *,
+    as_json: bool,
 ) -> int:
     """Compare two exports and print the result. Returns the exit code: 0, or 4 when a person should look."""
     with engine_installed():
@@ -64,15 +71,15 @@ def reconcile_exports(
         from pipeline.narrate import lines_of
         from pipeline.report import SideName
 
-        if wish.active not in (None, "left", "right"):
-            raise DefinitionError(f"--active: {wish.active!r} is neither left nor right")
+        if request.active not in (None, "left", "right"):
+            raise DefinitionError(f"--active: {request.active!r} is neither left nor right")
         ask = Ask(
-            active=cast("SideName | None", wish.active),
-            failover_at=None if wish.failover_at is None else moment(wish.failover_at, "--failover-at"),
-            run=wish.run,
-            clock_skew_s=wish.skew_s,
-            interval_s=wish.interval_s,
-            equal_duplicates=wish.equal_duplicates,
+            active=cast("SideName | None", request.active),
+            failover_at=None if request.failover_at is None else moment(request.failover_at, "--failover-at"),
+            run=request.run,
+            clock_skew_s=request.skew_s,
+            interval_s=request.interval_s,
+            equal_duplicates=request.equal_duplicates,
         )
         report = run_reconcile(left, right, ask, spark.settings(), out, clock, say_unless(as_json))
     code = code_for(report.findings)

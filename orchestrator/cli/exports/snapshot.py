@@ -13,7 +13,7 @@ from orchestrator.cli.render.terminal import say_unless, show, show_json
 from orchestrator.clock import Clock
 from orchestrator.counting import counted
 from orchestrator.errors import DefinitionError
-from orchestrator.family.contract import Adapter, Browser, Endpoint, Held, Setting
+from orchestrator.family.contract import Adapter, AdapterContext, BrowsedMessage, Browser, Endpoint
 from orchestrator.family.reachability import probe
 from orchestrator.model.inventory import Inventory, Site
 from orchestrator.model.plan import Outage
@@ -67,7 +67,7 @@ def collect_site(
 
     site = site_of(inventory, wanted)
     services = services_of(inventory, wanted)
-    adapter = tools.registry.adapter_for(site, Setting(tools.clock, tools.secrets, read_only=True))
+    adapter = tools.registry.adapter_for(site, AdapterContext(tools.clock, tools.secrets, read_only=True))
     with closing(adapter):
         browser = _browser(tools, adapter, site)
         adapter.open()
@@ -201,7 +201,7 @@ class _Device:
         """See ``pipeline.rows.Source``."""
         from pipeline.rows import Message
 
-        behind = None if after is None else Held(after.position, after.message_id, spooled_at=0.0)
+        behind = None if after is None else BrowsedMessage(after.position, after.message_id, spooled_at=0.0)
         for one in self._browser.browse(_endpoint(key), behind):
             yield Message(
                 message_id=one.message_id,

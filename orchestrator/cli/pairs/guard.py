@@ -1,6 +1,7 @@
 """Watches a failed site, and has its clients kept away by recorded runs once it answers.
 
-Looks through sessions that can only read, and judges what they say by a ``posts.Post``, which each family has its own of.
+Looks through sessions that can only read, and judges what they say by a ``targets.GuardStrategy``. Each family
+has its own.
 """
 
 from __future__ import annotations
@@ -24,15 +25,14 @@ from orchestrator.journal.lease import claims, is_led, service_key
 from orchestrator.model import events as ev
 from orchestrator.model.inventory import Inventory
 from orchestrator.operations.families import AMPS, known_family, see_offered
-from orchestrator.operations.guard.targets import Beat, Post
-from orchestrator.operations.guard.targets_amps import InstancePost
-from orchestrator.operations.guard.targets_appliances import AppliancePost
+from orchestrator.operations.guard.targets import GuardStrategy, GuardTarget
+from orchestrator.operations.guard.targets_amps import InstanceGuard
+from orchestrator.operations.guard.targets_appliances import ApplianceGuard
 from orchestrator.operations.runs.lead import Request
-from orchestrator.operations.runs.plan import Wish as PlanWish
-from orchestrator.operations.runs.plan import make_plan, services_of
+from orchestrator.operations.runs.plan import PlanRequest, make_plan, services_of
 from orchestrator.operations.runs.plan_recovery import was_standby
 from orchestrator.operations.runtime import Tools
-from orchestrator.reports.guard_decision import Standing
+from orchestrator.reports.guard_decision import GuardDecision
 from orchestrator.reports.history import History
 
 # How soon a run that stopped half-way is gone on with, seconds.
@@ -41,7 +41,7 @@ _REFUSED, _NEEDS_OPERATOR = 3, 6
 
 
 @dataclass(frozen=True, slots=True)
-class Wish:
+class GuardRequest:
     """What a person typed. ``services`` empty: every service of the pair."""
 
     site: str
@@ -52,27 +52,29 @@ class Wish:
     yes: bool
     reason: str
 
-    def plan(self, runbook: str, services: Sequence[str], pair: str | None) -> PlanWish:
-        """The wish for a run on ``services`` of the guarded site; nobody is asked in the middle of it."""
+    def plan(self, runbook: str, services: Sequence[str], pair: str | None) -> PlanRequest:
+        """The request for a run on ``services`` of the guarded site; nobody is asked in the middle of it."""
         policy = ev.Policy(on_gate={"step-failed": "stop"}, reasons={"step-failed": self.reason})
-        return PlanWish(runbook, self.inventory, services, not services, pair, self.site, policy)
+        return PlanRequest(runbook, self.inventory, services, not services, pair, self.site, policy)
 
 
-def guard_site(tools: Tools, wish: Wish, *, as_json: bool) -> int:
+def guard_site(tools: Tools, request: GuardRequest, *, as_json: bool) -> int:
     """Guard until the site is safe, or somebody stops it. Returns the exit code."""
-    inventory = tools.inventory(wish.inventory)
-    pair_name = wish.pair or _pair_of(inventory, wish.site)
-    services, pair = services_of(inventory, wish.plan("", wish.services, pair_name))
-    if wish.site not in pair.sites:
+    inventory = tools.inventory(request.inventory)
+    pair_name = request.pair or _pair_of(inventory, request.site)
+    services, pair = services_of(inventory, request.plan("", request.services, pair_name))
+    if request.site not in pair.sites:
         one, other = pair.sites
-        raise DefinitionError(f"{wish.site!r} is not a site of the pair {pair.name}", hint=f"--site {one} or {other}")
-    mate = next(name for name in pair.sites if name != wish.site)
-    beat = Beat(inventory, pair, tuple(services), wish.site, mate)
-    family = known_family(tools, inventory.sites[wish.site])
+        raise DefinitionError(
+            f"{request.site!r} is not a site of the pair {pair.name}", hint=f"--site {one} or {other}"
+        )
+    mate = next(name for name in pair.sites if name != request.site)
+    target = GuardTarget(inventory, pair, tuple(services), request.site, mate)
+    family = known_family(tools, inventory.sites[request.site])
     see_offered(family, "guard")
-    kind = InstancePost if family == AMPS else AppliancePost
+    kind = InstanceGuard if family == AMPS else ApplianceGuard
     with ExitStack() as stack:
-        guard = _Guard(tools, beat, kind(tools, beat, stack), wish, as_json=as_json)
+        guard = _Guard(tools, target, kind(tools, target, stack), request, as_json=as_json)
         with until_stopped():
             guard.begin()
             guard.go_on()
@@ -93,12 +95,14 @@ def _pair_of(inventory: Inventory, site: str) -> str | None:
 class _Guard:
     """One guard, from its beginning to its end."""
 
-    def __init__(self, tools: Tools, beat: Beat, post: Post, wish: Wish, *, as_json: bool) -> None:
-        self._tools, self._wish, self._as_json = tools, wish, as_json
-        self._pair, self._services, self._site, self._mate = beat.pair, beat.services, beat.site, beat.mate
-        self._sites = [beat.inventory.sites[name] for name in (beat.site, beat.mate)]
-        self._simulated = tools.is_simulated(beat.inventory)
-        self._post = post
+    def __init__(
+        self, tools: Tools, target: GuardTarget, strategy: GuardStrategy, request: GuardRequest, *, as_json: bool
+    ) -> None:
+        self._tools, self._request, self._as_json = tools, request, as_json
+        self._pair, self._services, self._site, self._mate = target.pair, target.services, target.site, target.mate
+        self._sites = [target.inventory.sites[name] for name in (target.site, target.mate)]
+        self._simulated = tools.is_simulated(target.inventory)
+        self._strategy = strategy
         self._since = tools.clock.now()
         self._said: tuple[str, str] | None = None
         self._failed = ""
@@ -113,15 +117,15 @@ class _Guard:
 
     def begin(self) -> None:
         """See that there is something to guard, and ask once. Raises ``NotStarted``, ``DefinitionError``."""
-        self._see_lost(self._post.look())
-        if self._post.notice():
-            self._tell("fence", self._post.notice())
-        if not self._wish.yes:
+        self._validate_guardable(self._strategy.assess())
+        if self._strategy.warning():
+            self._tell("fence", self._strategy.warning())
+        if not self._request.yes:
             self._confirm()
         names = ", ".join(self._services[:3]) + (f" and {len(self._services) - 3} more" if self._services[3:] else "")
         self._tell("guarding", f"guarding {self._site} for {names}; Ctrl-C ends it")
 
-    def _see_lost(self, now: Standing) -> None:
+    def _validate_guardable(self, now: GuardDecision) -> None:
         """Refuse to guard a site that serves, or one that is well: nothing may be taken from these."""
         with closing(self._tools.journal()) as journal:
             history = self._history(journal)
@@ -133,13 +137,13 @@ class _Guard:
                 restored = self._restored(journal)
                 # An outage that is over does not count: what restores the present one is yet to come.
                 self._since = begun if restored else self._since
-        self._post.see_lost(now, failed=bool(known), restored=restored)
+        self._strategy.validate_guardable(now, failed=bool(known), restored=restored)
 
     def _confirm(self) -> None:
         if not is_attended() or self._as_json:
             raise DefinitionError("nobody is there to be asked", hint="add --yes to start without asking")
         marker = "SIMULATED  " if self._simulated else ""
-        say(f"{marker}{self._post.promise()}")
+        say(f"{marker}{self._strategy.describe()}")
         if not agrees(f"{marker}Guard {self._site} now?"):
             say("not started; nothing was changed")
             raise typer.Exit(_REFUSED)
@@ -156,14 +160,14 @@ class _Guard:
                     return
             except (JournalError, DefinitionError) as error:
                 self._fail(error)
-                self._tools.clock.sleep(self._wish.interval_s)
+                self._tools.clock.sleep(self._request.interval_s)
                 self._code = code
             else:
-                self._tools.clock.sleep(self._wish.interval_s)
+                self._tools.clock.sleep(self._request.interval_s)
 
     def _round(self) -> bool:
         """One look, and what it asks for. Whether guarding is over."""
-        now = self._post.look()
+        now = self._strategy.assess()
         if now.kind == "safe" and self._is_settled() and self._is_over(now):
             return True
         if now.both_active and not self._alarm:
@@ -173,7 +177,7 @@ class _Guard:
 
     # Acting
 
-    def _act(self, now: Standing) -> bool:
+    def _act(self, now: GuardDecision) -> bool:
         """Have it done, or go on with what was begun. Whether guarding is over."""
         with closing(self._tools.journal()) as journal:
             if self._see_restored(journal):
@@ -193,18 +197,18 @@ class _Guard:
         except FailoverError as error:
             self._fail(error)
             return False
-        instead = self._post.refused(now) if self._code == _REFUSED else ""
+        instead = self._strategy.refused(now) if self._code == _REFUSED else ""
         if instead:
             self._tried_at = None
             self._tell("fence", instead)
         stop_with_its_run(self._tools, plan)
         return False
 
-    def _is_over(self, now: Standing) -> bool:
+    def _is_over(self, now: GuardDecision) -> bool:
         """Is nothing left to guard? What does not last is guarded until it is restored, which is looked for at times."""
-        if self._post.lasts:
+        if self._strategy.is_permanent:
             self._ending = f"{self._site}: {now.why}"
-            self._code = _NEEDS_OPERATOR if self._post.is_short else 0
+            self._code = _NEEDS_OPERATOR if self._strategy.is_degraded else 0
             return True
         if self._tools.clock.now() - self._searched_at < _AGAIN_AFTER:
             return False
@@ -221,7 +225,7 @@ class _Guard:
 
     def _is_settled(self) -> bool:
         """Is no run of a guard left half-way? One that is, is gone on with: it holds the services."""
-        plan = self._plan(Standing("safe", "it is safe", tuple(self._services)))
+        plan = self._plan(GuardDecision("safe", "it is safe", tuple(self._services)))
         with closing(self._tools.journal()) as journal:
             own = [run for run in self._owners(journal, plan) if _is_ours(journal, run)]
         if own:
@@ -253,10 +257,10 @@ class _Guard:
         self._code = code
         self._tried_at = self._tools.clock.now() if code else None
 
-    def _plan(self, now: Standing) -> ev.Plan:
-        wish = self._wish.plan(self._post.runbook(now), now.services, self._pair.name)
-        plan = make_plan(self._tools, wish)
-        read = tuple(one for one in self._post.read if one.service in plan.services)
+    def _plan(self, now: GuardDecision) -> ev.Plan:
+        request = self._request.plan(self._strategy.runbook(now), now.services, self._pair.name)
+        plan = make_plan(self._tools, request)
+        read = tuple(one for one in self._strategy.read if one.service in plan.services)
         note = f"{self._site} came back: {now.why}"
         return plan.model_copy(update={"notes": (note,), "read_before": read})
 
@@ -311,7 +315,7 @@ class _Guard:
         return self._code
 
     def _next(self) -> Iterator[str]:
-        if self._post.is_short:
+        if self._strategy.is_degraded:
             yield "  what to do: keep its clients away by another means, then `failover restore`"
         elif self._code:
             yield "  what to do: `failover runs show` says where it stands; `failover guard` goes on with it"
@@ -330,4 +334,4 @@ class _Guard:
 
 def _is_ours(journal: Journal, run: str) -> bool:
     """Is it the run of a guard?"""
-    return fold(journal.records(run)).plan.runbook.runbook in AppliancePost.runbooks | InstancePost.runbooks
+    return fold(journal.records(run)).plan.runbook.runbook in ApplianceGuard.runbooks | InstanceGuard.runbooks

@@ -4,24 +4,24 @@ this fails stops no reading."""
 from __future__ import annotations
 
 from collections.abc import Sequence
-from contextlib import closing, suppress
 from pathlib import Path
 
 from orchestrator.cli.render.terminal import say, say_error
-from orchestrator.errors import FailoverError, OutputLost
-from orchestrator.journal.last_readings import Answers, store_read
-from orchestrator.journal.samples import By, LookFolder
+from orchestrator.errors import OutputLost
+from orchestrator.journal.last_readings import Answers
+from orchestrator.journal.samples import By, SampleFolder
 from orchestrator.model.inventory import Inventory
+from orchestrator.operations.last_readings import remember
 from orchestrator.operations.runtime import Tools
 
 
-class Keeping:
+class SampleStore:
     """What one command reads of the sites of ``inventory``. Without a directory only the newest of it is kept."""
 
     def __init__(self, tools: Tools, inventory: Inventory, folder: Path | None, by: By) -> None:
         scrub = tools.secrets.redactor.scrub_data
         self._tools, self._sites = tools, inventory.sites
-        self._folder = None if folder is None else LookFolder(folder, by, scrub)
+        self._folder = None if folder is None else SampleFolder(folder, by, scrub)
         self._failed = ""
 
     def keep(
@@ -35,7 +35,7 @@ class Keeping:
         mate: str,
     ) -> None:
         """Keep one round; what keeps it from that is said once, and again when it has become another cause."""
-        self.remember(site, answers, services, at)
+        remember(self._tools, self._sites[site], answers, services, at)
         if self._folder is None:
             return
         try:
@@ -48,9 +48,3 @@ class Keeping:
         if self._failed:
             self._failed = ""
             say("readings are kept again")
-
-    def remember(self, site: str, answers: Answers, services: Sequence[str], at: float) -> None:
-        """The newest is what is last known of a site once it is lost. A journal that cannot be used is the business of
-        those commands that need it."""
-        with suppress(FailoverError), closing(self._tools.journal()) as journal:
-            store_read(journal, self._sites[site], services, answers, at)

@@ -25,7 +25,7 @@ from validator.validate import run_validate, validate
 
 
 @dataclass(frozen=True, slots=True)
-class Wish:
+class ValidationRequest:
     """The options of the command, as they were typed."""
 
     paths: Sequence[Path]
@@ -50,26 +50,26 @@ def print_schema() -> None:
     show_document(json.dumps(report_schema(), indent=2, ensure_ascii=False))
 
 
-def print_validation(wish: Wish) -> int:
+def print_validation(request: ValidationRequest) -> int:
     """Prints the report and returns the exit code. Raises ``DefinitionError`` for what cannot be read."""
-    return _print(run_validate(wish.paths, options_of(wish)), wish)
+    return _print(run_validate(request.paths, options_of(request)), request)
 
 
-def print_live_validation(tools: Tools, inventory: Inventory, wish: Wish) -> int:
+def print_live_validation(tools: Tools, inventory: Inventory, request: ValidationRequest) -> int:
     """The same of the configurations that the inventory's instances serve of themselves."""
     from orchestrator.operations.live_configurations import instances_of
 
-    if wish.paths or wish.rolling:
+    if request.paths or request.rolling:
         raise DefinitionError(
             "--from-inventory takes the place of files", hint="give either files, or --from-inventory"
         )
-    options = options_of(wish)
+    options = options_of(request)
     instances = instances_of(tools, inventory, options.variables, options.assumptions)
-    return _print(validate(instances, options), wish)
+    return _print(validate(instances, options), request)
 
 
-def _print(report: ValidationReport, wish: Wish) -> int:
-    match wish.form:
+def _print(report: ValidationReport, request: ValidationRequest) -> int:
+    match request.form:
         case "json":
             show_json(report.model_dump(mode="json"))
         case "sarif":
@@ -79,31 +79,34 @@ def _print(report: ValidationReport, wish: Wish) -> int:
         case "svg":
             show_document(svg(report).rstrip("\n"))
         case _:
-            show_document(_table(report, wish))
-    is_undecided = wish.strict and report.summary[Level.UNDECIDED] > 0
+            show_document(_table(report, request))
+    is_undecided = request.strict and report.summary[Level.UNDECIDED] > 0
     return EXIT_FINDINGS if is_undecided else report.exit_code
 
 
-def _table(report: ValidationReport, wish: Wish) -> str:
-    return table(report, width=shutil.get_terminal_size((110, 24)).columns, details=not wish.brief).rstrip("\n")
+def _table(report: ValidationReport, request: ValidationRequest) -> str:
+    return table(report, width=shutil.get_terminal_size((110, 24)).columns, details=not request.brief).rstrip("\n")
 
 
-def options_of(wish: Wish) -> ValidateOptions:
+def options_of(request: ValidationRequest) -> ValidateOptions:
     """The options of the validation. Raises ``DefinitionError`` for one that cannot be read."""
     hosts: dict[str, tuple[str, ...]] = {}
-    for name, value in _pairs("--host", "INSTANCE=HOST", wish.host):
+    for name, value in _pairs("--host", "INSTANCE=HOST", request.host):
         hosts[name] = (*hosts.get(name, ()), value)
     return ValidateOptions(
-        variables={**(os.environ if wish.environment else {}), **dict(_pairs("--define", "NAME=VALUE", wish.define))},
-        topics=tuple(topic for path in wish.topics for topic in read_topics(path)),
-        topics_complete=wish.all_topics,
+        variables={
+            **(os.environ if request.environment else {}),
+            **dict(_pairs("--define", "NAME=VALUE", request.define)),
+        },
+        topics=tuple(topic for path in request.topics for topic in read_topics(path)),
+        topics_complete=request.all_topics,
         hosts=hosts,
-        failover_sets=tuple(tuple(_names(text)) for text in wish.failover_set),
-        extra_rules=not wish.nine,
-        suggest_exclusions=wish.suggest,
-        intended=tuple(wish.intended),
-        rolling_from=tuple(str(path) for path in wish.rolling),
-        assumptions=_assumptions(wish.assume),
+        failover_sets=tuple(tuple(_names(text)) for text in request.failover_set),
+        extra_rules=not request.nine,
+        suggest_exclusions=request.suggest,
+        intended=tuple(request.intended),
+        rolling_from=tuple(str(path) for path in request.rolling),
+        assumptions=_assumptions(request.assume),
     )
 
 

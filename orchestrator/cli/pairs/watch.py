@@ -10,7 +10,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from orchestrator.cli.pairs.store_samples import Keeping
+from orchestrator.cli.pairs.store_samples import SampleStore
 from orchestrator.cli.pairs.watch_amps import InstanceWatcher
 from orchestrator.cli.pairs.watch_facets import FacetWatcher
 from orchestrator.cli.render.terminal import say, say_error, show, show_json
@@ -31,8 +31,7 @@ from orchestrator.model.readings_solace import QueueDepth, ReplicationStatus
 from orchestrator.operations.families import AMPS, SOLACE, known_family, see_offered
 from orchestrator.operations.read_only_sessions import reading_only
 from orchestrator.operations.runs.lead import Request
-from orchestrator.operations.runs.plan import Wish as PlanWish
-from orchestrator.operations.runs.plan import make_plan, services_of
+from orchestrator.operations.runs.plan import PlanRequest, make_plan, services_of
 from orchestrator.operations.runtime import Tools
 from orchestrator.operations.watch.queue import Happened, WatchedQueue
 from orchestrator.operations.watch.suspension import RUNBOOK, held, stopped_in
@@ -47,7 +46,7 @@ _SAID: Mapping[Happened, str] = {
 
 
 @dataclass(frozen=True, slots=True)
-class Wish:
+class WatchRequest:
     """What a person typed. ``suspend_at``: percent, None to suspend nothing. ``readings``: where to keep them."""
 
     services: tuple[str, ...]
@@ -59,53 +58,53 @@ class Wish:
     suspend_at: float | None
     readings: Path | None = None
 
-    def plan(self, services: Sequence[str], *, source: str | None, policy: ev.Policy) -> PlanWish:
-        """The wish for a run that suspends ``services``; ``source`` is the failed site."""
+    def plan(self, services: Sequence[str], *, source: str | None, policy: ev.Policy) -> PlanRequest:
+        """The request for a run that suspends ``services``; ``source`` is the failed site."""
         everything = self.everything and not services
-        return PlanWish(RUNBOOK, self.inventory, services, everything, self.pair, source, policy)
+        return PlanRequest(RUNBOOK, self.inventory, services, everything, self.pair, source, policy)
 
 
-def watch_queues(tools: Tools, wish: Wish, *, as_json: bool) -> int:
+def watch_queues(tools: Tools, request: WatchRequest, *, as_json: bool) -> int:
     """Follow the queues until somebody stops it. Returns the exit code: 0, or that of the last suspension's run."""
-    inventory = tools.inventory(wish.inventory)
-    services, pair = services_of(inventory, wish.plan(wish.services, source=None, policy=ev.Policy()))
+    inventory = tools.inventory(request.inventory)
+    services, pair = services_of(inventory, request.plan(request.services, source=None, policy=ev.Policy()))
     watcher: _Watcher | InstanceWatcher | FacetWatcher
     family = known_family(tools, inventory.sites[pair.sites[0]])
     if family not in (AMPS, SOLACE):
-        _see_only_watched(family, wish)
+        _see_only_watched(family, request)
         kind = needed_family(family)
-        watcher = FacetWatcher(tools, inventory, pair, kind, services, wish.interval_s, as_json=as_json)
+        watcher = FacetWatcher(tools, inventory, pair, kind, services, request.interval_s, as_json=as_json)
     elif family == AMPS:
-        watcher = _of_instances(tools, inventory, pair, services, wish, as_json=as_json)
+        watcher = _of_instances(tools, inventory, pair, services, request, as_json=as_json)
     else:
-        acting = _acting(tools, inventory, pair, services, wish.site)
-        watcher = _Watcher(tools, inventory, pair, services, acting, wish, as_json=as_json)
+        acting = _acting(tools, inventory, pair, services, request.site)
+        watcher = _Watcher(tools, inventory, pair, services, acting, request, as_json=as_json)
     with until_stopped():
         watcher.go_on()
     return watcher.end()
 
 
-def _see_only_watched(family: str, wish: Wish) -> None:
+def _see_only_watched(family: str, request: WatchRequest) -> None:
     """Raise ``DefinitionError`` for an option that a family without a watch of its own does not have."""
-    if wish.suspend_at is not None:
+    if request.suspend_at is not None:
         see_offered(family, "--suspend-at", (SOLACE,))
-    if wish.readings is not None:
+    if request.readings is not None:
         see_offered(family, "--readings")
-    if wish.site is not None:
+    if request.site is not None:
         raise DefinitionError(f"both sites of the family {family} are watched", hint="leave --site out")
 
 
 def _of_instances(
-    tools: Tools, inventory: Inventory, pair: Pair, services: Sequence[str], wish: Wish, *, as_json: bool
+    tools: Tools, inventory: Inventory, pair: Pair, services: Sequence[str], request: WatchRequest, *, as_json: bool
 ) -> InstanceWatcher:
-    if wish.suspend_at is not None:
+    if request.suspend_at is not None:
         raise DefinitionError(
             "AMPS has nothing to suspend: journals are kept until every destination has acknowledged them",
             hint="leave --suspend-at out; `failover watch` says how long there is room, and what helps",
         )
-    sites = pair.sites if wish.site is None else (_named(pair, wish.site),)
-    keeping = Keeping(tools, inventory, wish.readings, "watch")
-    return InstanceWatcher(tools, inventory, pair, services, sites, wish.interval_s, keeping, as_json=as_json)
+    sites = pair.sites if request.site is None else (_named(pair, request.site),)
+    samples = SampleStore(tools, inventory, request.readings, "watch")
+    return InstanceWatcher(tools, inventory, pair, services, sites, request.interval_s, samples, as_json=as_json)
 
 
 class _Watcher:
@@ -118,16 +117,16 @@ class _Watcher:
         pair: Pair,
         services: Sequence[str],
         acting: str,
-        wish: Wish,
+        request: WatchRequest,
         *,
         as_json: bool,
     ) -> None:
-        self._tools, self._pair, self._services, self._acting, self._wish = tools, pair, services, acting, wish
+        self._tools, self._pair, self._services, self._acting, self._request = tools, pair, services, acting, request
         self._site = inventory.sites[acting]
         self._mate = pair.mate_of(acting)
         self._simulated = tools.is_simulated(inventory)
         self._as_json = as_json
-        self._keeping = Keeping(tools, inventory, wish.readings, "watch")
+        self._samples = SampleStore(tools, inventory, request.readings, "watch")
         self._followed = {service: WatchedQueue() for service in services}
         self._under_way: tuple[ev.Plan, float] | None = None  # a suspension, and when it was begun
         self._code = 0
@@ -153,8 +152,8 @@ class _Watcher:
 
     def _pause(self) -> float:
         """Until the next look: sooner when a queue will be as full as it is waited for before that."""
-        mark = self._wish.suspend_at
-        due = [self._wish.interval_s]
+        mark = self._request.suspend_at
+        due = [self._request.interval_s]
         if mark is not None:
             due += [max(1.0, left) for one in self._followed.values() if (left := one.reaches_in_s(mark)) is not None]
         return min(due)
@@ -164,7 +163,7 @@ class _Watcher:
         queues = probe(adapter, "replication_queue", self._services)
         statuses = probe(adapter, "replication", self._services)
         answers = {"replication_queue": queues, "replication": statuses}
-        self._keeping.keep(self._acting, answers, self._services, now, simulated=self._simulated, mate=self._mate)
+        self._samples.keep(self._acting, answers, self._services, now, simulated=self._simulated, mate=self._mate)
         for service in self._services:
             queue = queues[service]
             if isinstance(queue, QueueDepth):
@@ -172,14 +171,14 @@ class _Watcher:
             elif isinstance(queue, Failure):
                 self._unread(service, queue)
         for service, one in self._followed.items():
-            if one.wants_suspension(self._wish.suspend_at, now):
+            if one.wants_suspension(self._request.suspend_at, now):
                 self._suspend(service, one, now)
 
     def _one(self, service: str, queue: QueueDepth, status: Reading | Failure, now: float) -> None:
         one = self._followed[service]
         happened = one.take(queue, now)
         known = status if isinstance(status, ReplicationStatus) else None
-        told = outlook(service, queue, known, one.seen, suspends_at=self._wish.suspend_at)
+        told = outlook(service, queue, known, one.seen, suspends_at=self._request.suspend_at)
         if known is not None and known.role is Role.STANDBY:
             told = replace(told, advice=self._elsewhere(service))
         if self._as_json:
@@ -215,7 +214,7 @@ class _Watcher:
         A run that has the service is in the way until somebody ends it, and is said once.
         """
         one.tried_at = now
-        reason = f"the queue is {one.seen.percent:.0f}% full, --suspend-at {self._wish.suspend_at:g}%"
+        reason = f"the queue is {one.seen.percent:.0f}% full, --suspend-at {self._request.suspend_at:g}%"
         try:
             plan = self._plan(service, reason)
             in_the_way, before = held(self._tools, plan), one.in_the_way
@@ -257,7 +256,7 @@ class _Watcher:
     def _plan(self, service: str, reason: str) -> ev.Plan:
         # A question at the terminal would wait for a person while the queue fills.
         policy = ev.Policy(on_gate={"step-failed": "revert"}, reasons={"step-failed": reason})
-        return make_plan(self._tools, self._wish.plan((service,), source=self._mate, policy=policy)).model_copy(
+        return make_plan(self._tools, self._request.plan((service,), source=self._mate, policy=policy)).model_copy(
             update={"notes": (reason,)}
         )
 

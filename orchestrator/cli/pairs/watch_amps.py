@@ -10,7 +10,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
 
-from orchestrator.cli.pairs.store_samples import Keeping
+from orchestrator.cli.pairs.store_samples import SampleStore
 from orchestrator.cli.render.terminal import say, show, show_json
 from orchestrator.clock import iso
 from orchestrator.core.fill_estimate import crossing
@@ -76,12 +76,12 @@ class InstanceWatcher:
         services: Sequence[str],
         sites: Sequence[str],
         interval_s: float,
-        keeping: Keeping,
+        samples: SampleStore,
         *,
         as_json: bool,
     ) -> None:
         self._tools, self._inventory, self._pair, self._services = tools, inventory, pair, services
-        self._sites, self._interval_s, self._keeping, self._as_json = sites, interval_s, keeping, as_json
+        self._sites, self._interval_s, self._samples, self._as_json = sites, interval_s, samples, as_json
         self._simulated = tools.is_simulated(inventory)
         self._followed = {(service, site): Followed() for service in services for site in sites}
         self._figures: dict[str, dict[str, object]] = {}
@@ -99,7 +99,7 @@ class InstanceWatcher:
                 seen = {site: found.result() for site, found in asked.items()}
                 for site, answers in seen.items():
                     mate = self._pair.mate_of(site)
-                    self._keeping.keep(site, answers, self._services, now, simulated=self._simulated, mate=mate)
+                    self._samples.keep(site, answers, self._services, now, simulated=self._simulated, mate=mate)
                 for service in self._services:
                     for site in self._sites:
                         self._one(service, site, seen[site], now)

@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 
-from orchestrator.cli.pairs.store_samples import Keeping
 from orchestrator.cli.render.terminal import say, show, show_json
 from orchestrator.clock import iso
 from orchestrator.core.pair_position import Answers, PairPosition, end_of, position_of
@@ -14,6 +13,7 @@ from orchestrator.family.contract import Adapter
 from orchestrator.family.reachability import probe
 from orchestrator.model.families import Family
 from orchestrator.model.inventory import Inventory, Pair
+from orchestrator.operations.last_readings import remember
 from orchestrator.operations.read_only_sessions import reading_only
 from orchestrator.operations.runtime import Tools
 from orchestrator.operations.status_facets import figures_of, row_words
@@ -36,7 +36,6 @@ class FacetWatcher:
         self._tools, self._inventory, self._pair, self._family = tools, inventory, pair, family
         self._services, self._interval_s, self._as_json = services, interval_s, as_json
         self._simulated = tools.is_simulated(inventory)
-        self._keeping = Keeping(tools, inventory, None, "watch")
         self._last: dict[str, PairPosition] = {}
 
     def go_on(self) -> None:
@@ -49,7 +48,7 @@ class FacetWatcher:
                 asked = {name: pool.submit(self._read, adapter) for name, adapter in adapters.items()}
                 seen = {name: found.result() for name, found in asked.items()}
                 for name, answers in seen.items():
-                    self._keeping.remember(name, answers, self._services, now)
+                    remember(self._tools, sites[name], answers, self._services, now)
                 for service in self._services:
                     self._one(service, [seen[name] for name in self._pair.sites], now)
                 self._tools.clock.sleep(self._interval_s)

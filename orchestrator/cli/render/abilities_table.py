@@ -5,23 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 
 from orchestrator.cli.render.tables import lines_of, plain_table
-from orchestrator.documents.abilities import Ability, abilities
-from orchestrator.documents.loader import load_runbook, shipped_runbooks
-from orchestrator.family.composite import browses
-from orchestrator.family.contract import Adapter
-
-_SNAPSHOT = "snapshot"
-
-
-def abilities_of(family: str, source: type[Adapter], target: type[Adapter]) -> list[Ability]:
-    """Every procedure of ``family`` that comes with the product, and a snapshot of the source."""
-    runbooks = [load_runbook(name) for name in shipped_runbooks() if name.partition("/")[0] == family]
-    snapshot = (
-        Ability(_SNAPSHOT, "possible")
-        if browses(source)
-        else Ability(_SNAPSHOT, "not", ("no adapter of it shows the messages of endpoints",))
-    )
-    return [*abilities(runbooks, source, target), snapshot]
+from orchestrator.documents.abilities import Ability
 
 
 def abilities_lines(by_site: Mapping[str, Sequence[Ability]], title: str) -> Iterator[str]:

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any, Literal
 from urllib.parse import urlsplit
 
-from orchestrator.cli.render.abilities_table import abilities_lines, abilities_of
+from orchestrator.cli.render.abilities_table import abilities_lines
 from orchestrator.cli.render.exploration import (
     IN_RUNS,
     as_data,
@@ -22,7 +22,7 @@ from orchestrator.cli.render.exploration import (
     unproven_commands,
 )
 from orchestrator.cli.render.terminal import show, show_document, show_json
-from orchestrator.documents.abilities import abilities
+from orchestrator.documents.abilities import abilities, abilities_of
 from orchestrator.documents.lint.inventory import lint_adapters
 from orchestrator.documents.lint.runbook import lint
 from orchestrator.documents.loader import load_runbook, read_inventory, read_runbook, shipped_runbooks

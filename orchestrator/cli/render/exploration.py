@@ -12,11 +12,10 @@ from orchestrator.errors import DefinitionError
 from orchestrator.family.composite import compose
 from orchestrator.family.contract import ActionSpec
 from orchestrator.family.registry import Registry
-from orchestrator.model.families import family_called
 from orchestrator.model.findings import Finding, Level
 from orchestrator.model.runbook import Do, Runbook
 from proof.exploration.commands import ACTIONS as COMMANDS
-from proof.exploration.families import MODELLED, fitting
+from proof.exploration.families import fitting, is_modelled
 from proof.exploration.rules import RULES
 from proof.exploration.search import Counterexample, Exploration, explore
 from proof.exploration.story import story
@@ -47,7 +46,7 @@ def explore_runbook(source: str, *, states: int, disturbances: int, as_json: boo
 
 def is_explorable(runbook: Runbook) -> bool:
     """Does the model know the family? One of the operator's own runbooks, of no family, is explored by its words."""
-    return runbook.family in MODELLED or family_called(runbook.family) is None
+    return is_modelled(runbook.family)
 
 
 def see_explorable(runbook: Runbook) -> None:
@@ -67,9 +66,13 @@ def no_model(runbook: Runbook, file: str | None) -> Finding:
 
 def own_adapters(registry: Registry, runbook: Runbook) -> list[str]:
     """The adapter of the runbook's own family, with commands of the operator's own. Raises ``DefinitionError``."""
-    own = registry.of_family(runbook.family)[:1]
+    return _adapters_of(runbook.family, registry)
+
+
+def _adapters_of(family: str, registry: Registry) -> list[str]:
+    own = registry.of_family(family)[:1]
     if not own:
-        raise DefinitionError(f"no adapter speaks for the family {runbook.family}", hint="name one: --adapter NAME")
+        raise DefinitionError(f"no adapter speaks for the family {family}", hint="name one: --adapter NAME")
     return [*own, "local"]
 
 
@@ -77,14 +80,16 @@ NOT_JUDGED = "promises 1-4 were not judged: the model does not know what these c
 
 
 def unproven_commands(runbook: Runbook) -> list[str]:
-    """Commands of the operator's own that no reading proves: what they do is known to nobody but their author."""
-    return list(dict.fromkeys(do.args["command"] for do, is_proven in _changes(runbook) if not is_proven))
+    """Commands and actions that no reading proves, and that no family declares: what they do is known to nobody but
+    their author."""
+    return fitting(runbook).harmless(runbook)
 
 
 def is_not_judged(runbook: Runbook) -> bool:
     """Is such a command everything that it does? Then a walk finds nothing, and shows nothing."""
+    harmless = unproven_commands(runbook)
     changes = list(_changes(runbook))
-    return bool(changes) and not any(is_known for _, is_known in changes)
+    return bool(changes) and not any(is_known and do.action not in harmless for do, is_known in changes)
 
 
 def _changes(runbook: Runbook) -> Iterator[tuple[Do, bool]]:
@@ -105,8 +110,10 @@ def _declared(runbook: Runbook) -> Mapping[str, ActionSpec]:
 
 
 def simulated_for(runbook: Runbook) -> Sequence[str]:
-    """The adapters of a simulated site of the runbook's family, with commands of the operator's own."""
-    return (fitting(runbook).adapter, "local")
+    """The adapters of a site of the runbook's family, with commands of the operator's own; simulated ones, if
+    there are any."""
+    family = fitting(runbook)
+    return (family.adapter, "local") if family.adapter else _adapters_of(family.name, Registry())
 
 
 Explored = tuple[Exploration, Mapping[int, Exploration], list[Finding]]

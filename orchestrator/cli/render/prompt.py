@@ -44,7 +44,7 @@ _LINE_MAX = 4096
 _Key = tuple[str, str, str | None]  # lane, gate, item
 
 
-class TerminalDesk:
+class TerminalPrompter:
     """Asks on stderr, reads stdin. Also an observer: a question that answers itself meanwhile is withdrawn, also while
     it waits behind another one. ``run`` is as it stands when the desk is set up, with the questions that are open.
     ``stdin``: where a person types, if not at the process's own. ``outage``: by service, the clock of an outage that goes
@@ -80,16 +80,16 @@ class TerminalDesk:
             case ev.LaneEnded() | ev.RevertStarted() | ev.Escalated():
                 self._open = {key: gate for key, gate in self._open.items() if key[0] != lane}
 
-    def ask(self, lane: str, gate: ev.GateOpened) -> ev.Ruling | None:
+    def ask(self, service: str, gate: ev.GateOpened) -> ev.Ruling | None:
         """Put the question; None when it became moot, perhaps before its turn came, or nobody answers any more."""
         with self._asking:
-            if not self._is_open(lane, gate):
+            if not self._is_open(service, gate):
                 return None
             self._quiet(True)
             try:
-                self._put(lane, gate)
-                chosen = self._choice(lane, gate)
-                reason = None if chosen is None else self._reason(chosen, lane, gate)
+                self._put(service, gate)
+                chosen = self._choice(service, gate)
+                reason = None if chosen is None else self._reason(chosen, service, gate)
                 if chosen is None or reason is None:
                     return None
                 return ev.Ruling(choice=chosen, reason=reason, **self._who._asdict())
@@ -105,17 +105,17 @@ class TerminalDesk:
         if self._asking.acquire(timeout=_CLOSE_WITHIN):
             self._asking.release()
 
-    def _choice(self, lane: str, gate: ev.GateOpened) -> Answer | None:
-        while (typed := self._answer("decision", lane, gate)) is not None:
+    def _choice(self, service: str, gate: ev.GateOpened) -> Answer | None:
+        while (typed := self._answer("decision", service, gate)) is not None:
             chosen = _match(typed, gate.choices)
             if chosen is not None:
                 return chosen
             say(f"  please answer one of: {', '.join(gate.choices)}")
         return None
 
-    def _reason(self, chosen: Answer, lane: str, gate: ev.GateOpened) -> str | None:
-        self._say_outage(lane)
-        while (reason := self._answer("reason", lane, gate)) is not None:
+    def _reason(self, chosen: Answer, service: str, gate: ev.GateOpened) -> str | None:
+        self._say_outage(service)
+        while (reason := self._answer("reason", service, gate)) is not None:
             if STEERING.search(reason):
                 say("  a reason is one line of plain text, without keys such as arrows")
                 continue
@@ -124,30 +124,30 @@ class TerminalDesk:
             say(f"  {chosen} is recorded with its reason; please give one")
         return None
 
-    def _put(self, lane: str, gate: ev.GateOpened) -> None:
+    def _put(self, service: str, gate: ev.GateOpened) -> None:
         self._forget_typed()
         say("")
-        say(f"  DECISION NEEDED  {lane}: {gate.why}")
-        self._say_outage(lane)
+        say(f"  DECISION NEEDED  {service}: {gate.why}")
+        self._say_outage(service)
         if gate.at_risk is not None:
             say(f"  at risk: {amount(gate.at_risk, self._family)}")
         for choice in gate.choices:
             say(f"    {choice:<9} {MEANING[choice]}")
 
-    def _say_outage(self, lane: str) -> None:
+    def _say_outage(self, service: str) -> None:
         """What it costs to think."""
-        if clock := self._outage(lane):
+        if clock := self._outage(service):
             say(f"  {clock}")
 
-    def _answer(self, what: str, lane: str, gate: ev.GateOpened) -> str | None:
+    def _answer(self, what: str, service: str, gate: ev.GateOpened) -> str | None:
         """One line typed; None when the question became moot or the terminal is gone."""
         sys.stderr.write(f"  {what}> ")
         sys.stderr.flush()
-        while self._is_open(lane, gate):
+        while self._is_open(service, gate):
             if select.select([self._stdin], [], [], _LOOK_EVERY)[0]:
                 return self._typed_line()
         say("")
-        say(f"  {self._closed.get((lane, gate.gate, gate.item), 'this question is not asked any more')}")
+        say(f"  {self._closed.get((service, gate.gate, gate.item), 'this question is not asked any more')}")
         return None
 
     def _typed_line(self) -> str | None:
@@ -163,9 +163,9 @@ class TerminalDesk:
         with suppress(termios.error):
             termios.tcflush(self._stdin, termios.TCIFLUSH)
 
-    def _is_open(self, lane: str, gate: ev.GateOpened) -> bool:
+    def _is_open(self, service: str, gate: ev.GateOpened) -> bool:
         """Is this very question asked now, and no other of its name?"""
-        return self._open.get((lane, gate.gate, gate.item)) == gate
+        return self._open.get((service, gate.gate, gate.item)) == gate
 
 
 def _closed(event: ev.GateDecided | ev.GateWithdrawn) -> str:

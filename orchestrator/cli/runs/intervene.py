@@ -20,7 +20,7 @@ from orchestrator.model import events as ev
 from orchestrator.model.requests import AbortRequest, DecideRequest
 from orchestrator.operations.find_run import find_open_run
 from orchestrator.operations.runs.approval import HOW_TO_SIGN, signature_of
-from orchestrator.operations.runs.plan import as_asked
+from orchestrator.operations.runs.given_options import as_asked
 from orchestrator.operations.runtime import Tools
 from orchestrator.reports.abort import has_answered, verdict_on_abort
 from orchestrator.reports.document import RunReport

@@ -9,7 +9,7 @@ from contextlib import closing, contextmanager, suppress
 from types import FrameType
 
 from orchestrator.cli.render.outcome import show_result
-from orchestrator.cli.render.prompt import TerminalDesk
+from orchestrator.cli.render.prompt import TerminalPrompter
 from orchestrator.cli.render.screen import JsonScreen, PlainScreen, Screen
 from orchestrator.cli.render.terminal import is_attended, say, say_at_once
 from orchestrator.core.position import Positions
@@ -64,8 +64,8 @@ def _lead(
 ) -> int:
     """Until the end, a pause, or an error, with its hooks told. Returns the process exit code."""
     front = _Front(tools, journal, taken, as_json=as_json)
-    desk: list[Observer] = [] if front.desk is None else [front.desk]
-    observers: list[Observer] = [front.positions, *desk, front.screen]
+    prompter: list[Observer] = [] if front.desk is None else [front.desk]
+    observers: list[Observer] = [front.positions, *prompter, front.screen]
     with leading(tools, journal, taken, observers=observers, desk=front.desk, tell=say) as engine:
         with front.shown(), _pausing(engine, front.patience):
             engine.run(policy=policy, abort=abort)
@@ -95,7 +95,9 @@ class _Front:
         caveat = journal.insist(journal.caveat)
         if caveat and not as_json:
             say(caveat)
-        self.desk = TerminalDesk(tools.who(), self.screen.quiet, self._run, outage=self._outage) if attended else None
+        self.desk = (
+            TerminalPrompter(tools.who(), self.screen.quiet, self._run, outage=self._outage) if attended else None
+        )
 
     def positions(self, record: ev.Record, run: Run) -> None:
         """The first observer, since the others show them."""

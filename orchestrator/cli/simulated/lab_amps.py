@@ -21,7 +21,7 @@ from simulator.lab.amps.server import AmpsLab, AmpsLogin
 
 
 @dataclass(frozen=True, slots=True)
-class AmpsLabWish:
+class AmpsLabOptions:
     """What a person typed. ``directory`` holds what the lab makes; ``assume``: ``NAME=VALUE``; ``sync``: the links, None
     if nothing was said."""
 
@@ -33,30 +33,30 @@ class AmpsLabWish:
     editions: Sequence[str] = ()
 
 
-def serve_amps_lab(tools: Tools, wish: AmpsLabWish) -> None:
+def serve_amps_lab(tools: Tools, request: AmpsLabOptions) -> None:
     """Serve the pair until a signal comes."""
-    faults = FAULTS.typed(wish.faults)
-    editions = editions_of(wish.directory, EDITIONS.devices, wish.editions)
+    faults = FAULTS.typed(request.faults)
+    editions = editions_of(request.directory, EDITIONS.devices, request.editions)
     EDITIONS.chosen(editions)
-    usable_folder(wish.directory)
-    assumed = dict(map(_assumption, wish.assume))
-    world = amps_world(wish.directory / WORLD_FILE, tools.clock, assumed, sync=wish.sync)
-    world.afflict(faults)
-    ports = kept_ports(wish.directory)
+    usable_folder(request.directory)
+    assumed = dict(map(_assumption, request.assume))
+    world = amps_world(request.directory / WORLD_FILE, tools.clock, assumed, sync=request.sync)
+    world.inject(faults)
+    ports = kept_ports(request.directory)
     login = AmpsLogin()
-    lab = AmpsLab(world, directory=wish.directory, service=SERVICE, ports=ports, login=login, editions=editions)
+    lab = AmpsLab(world, directory=request.directory, service=SERVICE, ports=ports, login=login, editions=editions)
     with ExitStack() as stack:
         stack.callback(world.close)
         stack.enter_context(lab)
         listening = {name: lab.address(name)[1] for name in world.layout.names}
-        is_up(wish.directory, listening, {EDITIONS.devices: editions}, lab.inventory_path, wish.inventory)
+        is_up(request.directory, listening, {EDITIONS.devices: editions}, lab.inventory_path, request.inventory)
         for one in world.layout.instances:
             show(f"  {one.site_name}  {one.name}  http://{lab.origin(one.name)}/amps/instance.json")
         show(f"The password of {login.username} is in {lab.password_file}.")
         show("Try, in another terminal:")
-        show(f"  failover check --inventory {wish.inventory}")
-        show(f"  failover controlled --inventory {wish.inventory} --service {SERVICE}")
-        show(f"  failover watch --inventory {wish.inventory} --service {SERVICE}")
+        show(f"  failover check --inventory {request.inventory}")
+        show(f"  failover controlled --inventory {request.inventory} --service {SERVICE}")
+        show(f"  failover watch --inventory {request.inventory} --service {SERVICE}")
         show("Ctrl-C ends the lab; the instances keep their state.")
         wait_for_signal()
     say("the lab is down")

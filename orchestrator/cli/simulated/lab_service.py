@@ -27,7 +27,7 @@ WORLD_FILE = "world.json"
 
 
 @dataclass(frozen=True, slots=True)
-class LabWish:
+class LabOptions:
     """What a person typed. ``latency_ms``: before each answer. ``directory`` holds what the lab makes.
 
     ``adapter``: ``both``, or the name of the one that the inventory uses; SEMP is served when it is used.
@@ -43,42 +43,42 @@ class LabWish:
     editions: Sequence[str] = ()
 
 
-def serve_lab(tools: Tools, wish: LabWish) -> None:
+def serve_lab(tools: Tools, request: LabOptions) -> None:
     """Serve both sites until a signal comes."""
     from simulator.lab.edition import SEED
     from simulator.lab.editions import APPLIANCES, with_editions
     from simulator.lab.of_world import serve_world
     from simulator.lab.server import LabSettings
 
-    faults = FAULTS.typed(wish.faults)
-    editions = editions_of(wish.directory, APPLIANCES.devices, wish.editions)
+    faults = FAULTS.typed(request.faults)
+    editions = editions_of(request.directory, APPLIANCES.devices, request.editions)
     edition = with_editions(SEED, editions)
-    if wish.plain_http and wish.adapter == "solace-cli":
+    if request.plain_http and request.adapter == "solace-cli":
         raise DefinitionError("--http is about SEMP, and --adapter solace-cli serves none")
-    world = _lab_world(tools, wish)
-    world.afflict(faults)
-    semp: Scheme | None = "http" if wish.plain_http else "https"
+    world = _lab_world(tools, request)
+    world.inject(faults)
+    semp: Scheme | None = "http" if request.plain_http else "https"
     nodes = [(site.name, node) for site in world.layout.sites for node in site.nodes]
-    kept = kept_ports(wish.directory)
+    kept = kept_ports(request.directory)
     settings = LabSettings(
         edition=edition,
         editions=editions,
-        latency_s=wish.latency_ms / 1000,
+        latency_s=request.latency_ms / 1000,
         clock=tools.clock,
         with_log_files=True,
-        semp=None if wish.adapter == "solace-cli" else semp,
+        semp=None if request.adapter == "solace-cli" else semp,
         semp_ports={node: kept.get(_port_name("semp", *node), 0) for node in nodes},
     )
     ports = {node: kept.get(_port_name("ssh", *node), 0) for node in nodes}
-    with serve_world(world, directory=wish.directory, ports=ports, settings=settings) as lab, ExitStack() as stack:
+    with serve_world(world, directory=request.directory, ports=ports, settings=settings) as lab, ExitStack() as stack:
         stack.callback(world.close)
         listening = _ports_of(lab, has_semp=settings.semp is not None)
-        written = _inventory_of(lab, wish.adapter)
-        is_up(wish.directory, listening, {APPLIANCES.devices: editions}, written, wish.inventory)
+        written = _inventory_of(lab, request.adapter)
+        is_up(request.directory, listening, {APPLIANCES.devices: editions}, written, request.inventory)
         for site, node in lab.nodes:
             for line in _doors(lab, site, node, settings.semp):
                 show(f"  {site}  {node}  {line}")
-        for line in _hints(lab, wish, world.vpn_names[0], has_semp=settings.semp is not None):
+        for line in _hints(lab, request, world.vpn_names[0], has_semp=settings.semp is not None):
             show(line)
         wait_for_signal()
     say("the lab is down")
@@ -113,17 +113,17 @@ def _doors(lab: Lab, site: str, node: str, semp: Scheme | None) -> list[str]:
     return lines
 
 
-def _hints(lab: Lab, wish: LabWish, vpn: str, *, has_semp: bool) -> list[str]:
+def _hints(lab: Lab, request: LabOptions, vpn: str, *, has_semp: bool) -> list[str]:
     home = lab.inventory_path.parent
     where = [f"The password is in {home / 'password'}."]
     if has_semp:
         where.append(f"A bearer token is in {home / 'token'}.")
-        where += [] if wish.plain_http else [f"The certificate authority is {home / 'lab-ca.pem'}."]
+        where += [] if request.plain_http else [f"The certificate authority is {home / 'lab-ca.pem'}."]
     return [
         *where,
-        f"{wish.inventory} uses {_WORDS[wish.adapter]}. Try, in another terminal:",
-        f"  failover status --inventory {wish.inventory}",
-        f"  failover controlled --inventory {wish.inventory} --vpn {vpn}",
+        f"{request.inventory} uses {_WORDS[request.adapter]}. Try, in another terminal:",
+        f"  failover status --inventory {request.inventory}",
+        f"  failover controlled --inventory {request.inventory} --vpn {vpn}",
         "Ctrl-C ends the lab; the sites keep their state.",
     ]
 
@@ -135,18 +135,18 @@ _WORDS = {
 }
 
 
-def _lab_world(tools: Tools, wish: LabWish) -> World:
+def _lab_world(tools: Tools, request: LabOptions) -> World:
     """The world of the lab's directory, as it was left, or a new one."""
-    world_file = wish.directory / WORLD_FILE
-    usable_folder(wish.directory)
+    world_file = request.directory / WORLD_FILE
+    usable_folder(request.directory)
     if not world_file.exists():
-        world = World(embedded_layout(ha=wish.ha), tools.clock, path=world_file)
+        world = World(embedded_layout(ha=request.ha), tools.clock, path=world_file)
         world.save()
         return world
     world = World.load(world_file, tools.clock)
-    if wish.ha and all(len(site.nodes) == 1 for site in world.layout.sites):
+    if request.ha and all(len(site.nodes) == 1 for site in world.layout.sites):
         raise DefinitionError(
-            f"the sites in {wish.directory} were made without --ha",
+            f"the sites in {request.directory} were made without --ha",
             hint="give another --directory, or delete this one to start anew",
         )
     return world
@@ -164,7 +164,7 @@ def script_faults(tools: Tools, plan: ev.Plan, texts: Sequence[str]) -> None:
     faults = FAULTS.typed(texts)
     world = WORLDS.acquire(reference, tools.clock)
     try:
-        world.afflict(faults)
+        world.inject(faults)
     finally:
         WORLDS.release(world)
 
@@ -176,6 +176,6 @@ def _afflict_amps(tools: Tools, reference: str, texts: Sequence[str]) -> None:
     faults = AMPS_FAULTS.typed(texts)
     world = AMPS_WORLDS.acquire(reference, tools.clock)
     try:
-        world.afflict(faults)
+        world.inject(faults)
     finally:
         AMPS_WORLDS.release(world)

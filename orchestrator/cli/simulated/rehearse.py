@@ -23,7 +23,7 @@ from orchestrator.cli.simulated.scenario_amps import AmpsScene
 from orchestrator.cli.simulated.scenario_appliances import ApplianceScene
 from orchestrator.clock import Clock, ScaledClock, VirtualClock
 from orchestrator.counting import counted
-from orchestrator.engine.dispatch import Desk, InlineFleet
+from orchestrator.engine.dispatch import InlineFleet, Prompter
 from orchestrator.engine.dispatch_threaded import ThreadedFleet
 from orchestrator.errors import DefinitionError
 from orchestrator.family.contract import Adapter, Permit
@@ -32,8 +32,7 @@ from orchestrator.model.inventory import Inventory, Pair
 from orchestrator.model.runbook import Side
 from orchestrator.operations.families import AMPS, known_family, see_offered, see_roles
 from orchestrator.operations.rehearsal.drills import drill_file
-from orchestrator.operations.runs.plan import Wish as PlanWish
-from orchestrator.operations.runs.plan import services_of
+from orchestrator.operations.runs.plan import PlanRequest, services_of
 from orchestrator.operations.runtime import JOURNAL_VARIABLE, STATE_VARIABLE, Tools
 from orchestrator.reports.report import build
 from pipeline.leavings import make, remove, sweep
@@ -65,7 +64,7 @@ class Program(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Wish:
+class RehearsalRequest:
     """What a person typed. ``more`` are options of the rehearsed command, as they were typed."""
 
     kind: Kind
@@ -86,30 +85,43 @@ class Wish:
     more: tuple[str, ...]
 
 
-def run_rehearsal(tools: Tools, wish: Wish, program: Any) -> int:
+def run_rehearsal(tools: Tools, request: RehearsalRequest, program: Any) -> int:
     """Rehearse, and say what came of it. Returns the exit code of the rehearsed command."""
-    inventory = tools.inventory(wish.inventory)
+    inventory = tools.inventory(request.inventory)
     services, pair = services_of(
-        inventory, PlanWish("", wish.inventory, wish.services, wish.everything, wish.pair, wish.site, ev.Policy())
+        inventory,
+        PlanRequest(
+            "", request.inventory, request.services, request.everything, request.pair, request.site, ev.Policy()
+        ),
     )
-    source = _source(pair, wish.site)
+    source = _source(pair, request.site)
     # What the others at a shared pair publish is not rehearsed: the copy has the services that were named.
-    wish = replace(wish, services=tuple(services), seed=_seed(wish, tools))
-    seed = wish.seed
+    request = replace(request, services=tuple(services), seed=_seed(request, tools))
+    seed = request.seed
     assert seed is not None  # drawn when none was given
-    cast = Cast(wish.kind, inventory, pair, wish.services, source, seed, wish.more, wish.offline, wish.both_active)
+    cast = Cast(
+        request.kind,
+        inventory,
+        pair,
+        request.services,
+        source,
+        seed,
+        request.more,
+        request.offline,
+        request.both_active,
+    )
     family = known_family(tools, inventory.sites[source])
     see_offered(family, "a simulation, so it cannot be rehearsed")
-    if wish.kind == "repair":
+    if request.kind == "repair":
         see_roles(family)
-    elif wish.both_active:
+    elif request.both_active:
         raise DefinitionError("--both-active is how a repair starts", hint="leave it out, or rehearse repair")
     is_amps = family == AMPS
     scene: Scene = AmpsScene(tools, cast) if is_amps else ApplianceScene(cast)
-    drill = [] if wish.drill is None else [str(drill_file(wish.drill, "amps" if is_amps else ""))]
-    faults = scene.faults([*drill, *wish.faults])
-    with _private_directory(tools, keep=wish.keep) as directory:
-        return _Stage(tools, wish, cast, scene, directory).play(program, faults)
+    drill = [] if request.drill is None else [str(drill_file(request.drill, "amps" if is_amps else ""))]
+    faults = scene.faults([*drill, *request.faults])
+    with _private_directory(tools, keep=request.keep) as directory:
+        return _Stage(tools, request, cast, scene, directory).play(program, faults)
 
 
 def _source(pair: Pair, site: str | None) -> str:
@@ -119,8 +131,8 @@ def _source(pair: Pair, site: str | None) -> str:
     return site or pair.sites[0]
 
 
-def _seed(wish: Wish, tools: Tools) -> int:
-    return Random(tools.clock.now()).randrange(1, _SEEDS) if wish.seed is None else wish.seed
+def _seed(request: RehearsalRequest, tools: Tools) -> int:
+    return Random(tools.clock.now()).randrange(1, _SEEDS) if request.seed is None else request.seed
 
 
 @contextmanager
@@ -141,18 +153,18 @@ def _private_directory(tools: Tools, *, keep: bool) -> Iterator[Path]:
 class _Stage:
     """One rehearsal."""
 
-    def __init__(self, tools: Tools, wish: Wish, cast: Cast, scene: Scene, directory: Path) -> None:
-        self._wish, self._cast, self._scene, self._directory = wish, cast, scene, directory
-        self._attended = is_attended() and not wish.as_json
+    def __init__(self, tools: Tools, request: RehearsalRequest, cast: Cast, scene: Scene, directory: Path) -> None:
+        self._request, self._cast, self._scene, self._directory = request, cast, scene, directory
+        self._attended = is_attended() and not request.as_json
         # Nobody who watches, and nobody who has time: then all of it passes at once.
-        at_once = wish.fast and not self._attended
+        at_once = request.fast and not self._attended
         self._clock = VirtualClock(tools.clock.now()) if at_once else ScaledClock(tools.clock)
         own = replace(tools, state=directory, clock=self._clock, fleet=self._fleet)
-        self._tools = replace(own, is_rehearsal=True, keeps_records=wish.keep)
+        self._tools = replace(own, is_rehearsal=True, keeps_records=request.keep)
 
     def play(self, program: Program, faults: Sequence[str]) -> int:
         """The whole rehearsal; the exit code of the rehearsed command."""
-        file = self._directory / "world.json" if self._wish.keep else None
+        file = self._directory / "world.json" if self._request.keep else None
         with self._scene.up(self._clock, file) as copy:
             path = self._directory / "inventory.yaml"
             path.touch(mode=0o600)
@@ -160,23 +172,30 @@ class _Stage:
             prelude = Prelude(self._tools, self._clock, path, self._cast)
             with self._clock.rushing() if isinstance(self._clock, ScaledClock) else nullcontext():
                 self._scene.play(prelude)
-            if isinstance(self._clock, ScaledClock) and self._wish.fast:
+            if isinstance(self._clock, ScaledClock) and self._request.fast:
                 self._clock.set_factor(_HURRY)
             self._announce(faults)
             before = self._newest()
             code = self._type(program, path, faults)
-            if not self._wish.as_json:
+            if not self._request.as_json:
                 self._debrief(copy, ran=self._newest() != before, is_open=code in _RESUMABLE)
         return code
 
     def _type(self, program: Program, inventory: Path, faults: Sequence[str]) -> int:
         """Type the rehearsed command."""
-        wish = self._wish
-        words = [wish.kind, "--inventory", str(inventory), _SITE_OPTION[wish.kind], self._cast.source, *wish.more]
+        request = self._request
+        words = [
+            request.kind,
+            "--inventory",
+            str(inventory),
+            _SITE_OPTION[request.kind],
+            self._cast.source,
+            *request.more,
+        ]
         words += self._named_services
         words += [word for fault in faults for word in ("--fault", fault)]
-        words += ["--yes"] if wish.yes or not self._attended else []
-        words += ["--json"] if wish.as_json else []
+        words += ["--yes"] if request.yes or not self._attended else []
+        words += ["--json"] if request.as_json else []
         try:
             program.main(words, "failover", obj=self._tools)
         except SystemExit as end:
@@ -187,24 +206,28 @@ class _Stage:
 
     @property
     def _named_services(self) -> list[str]:
-        return [word for name in self._wish.services for word in (self._scene.service_option, name)]
+        return [word for name in self._request.services for word in (self._scene.service_option, name)]
 
-    def _fleet(self, adapters: Mapping[Side, Adapter], permit: Permit, clock: Clock, desk: Desk | None) -> Any:
+    def _fleet(
+        self, adapters: Mapping[Side, Adapter], permit: Permit, clock: Clock, prompter: Prompter | None
+    ) -> Any:
         if not isinstance(clock, ScaledClock):
-            return InlineFleet(adapters, permit, clock, desk=desk)
-        unhurried = None if desk is None else Unhurried(desk, clock)
-        return ThreadedFleet(adapters, permit, clock, desk=unhurried, real=clock.real)
+            return InlineFleet(adapters, permit, clock, prompter=prompter)
+        unhurried = None if prompter is None else Unhurried(prompter, clock)
+        return ThreadedFleet(adapters, permit, clock, prompter=unhurried, real=clock.real)
 
     # Telling
 
     def _announce(self, faults: Sequence[str]) -> None:
         pair = self._cast.pair.name
-        if self._wish.as_json:
-            head = {"command": self._wish.kind, "pair": pair, "seed": self._wish.seed, "faults": list(faults)}
+        if self._request.as_json:
+            head = {"command": self._request.kind, "pair": pair, "seed": self._request.seed, "faults": list(faults)}
             show_json({"simulated": True, "rehearsal": {**head, **self._scene.facts()}})
             return
-        pace = "" if not self._wish.fast else ", at once" if not self._attended else f", {_HURRY:.0f} times as fast"
-        say(f"SIMULATED  rehearsal of `failover {self._wish.kind}` on a copy of {pair}{pace}")
+        pace = (
+            "" if not self._request.fast else ", at once" if not self._attended else f", {_HURRY:.0f} times as fast"
+        )
+        say(f"SIMULATED  rehearsal of `failover {self._request.kind}` on a copy of {pair}{pace}")
         for line in self._scene.lines():
             say(f"SIMULATED    {line}")
         for fault in faults:
@@ -221,7 +244,7 @@ class _Stage:
         show("SIMULATED  the rehearsal")
         for line in self._decided() if ran else ():
             show(f"  {line}")
-        account = accounts(copy.sites[self._cast.source], self._clock, self._wish.services)
+        account = accounts(copy.sites[self._cast.source], self._clock, self._request.services)
         total = {key: sum(one[key] for one in account.values()) for key in next(iter(account.values()))}
         held = (
             f" ({total['stranded']:,} of them are still held by a site that does not serve)" if total["lost"] else ""
@@ -232,7 +255,7 @@ class _Stage:
             f"  by the world's own account: {lost} lost{held}, {total['duplicated']:,} duplicated, "
             f"{total['out_of_order']:,} out of order{'; ' if both else ''}{both}"
         )
-        if self._wish.keep:
+        if self._request.keep:
             # A rehearsal has no part in a shared journal: with that, the command would show a real run.
             alone = f"{JOURNAL_VARIABLE}= " if os.environ.get(JOURNAL_VARIABLE) else ""
             show(f"  its record is kept: {alone}{STATE_VARIABLE}={self._directory} failover runs show")
@@ -252,20 +275,20 @@ class _Stage:
         yield from withdrawn
 
     def _again(self) -> str:
-        wish = self._wish
-        words = ["failover", "rehearse", wish.kind, "--seed", str(wish.seed)]
-        words += ["--all"] if wish.everything else self._named_services
+        request = self._request
+        words = ["failover", "rehearse", request.kind, "--seed", str(request.seed)]
+        words += ["--all"] if request.everything else self._named_services
         for option, value in (
-            ("--pair", wish.pair),
-            (_SITE_OPTION[wish.kind], wish.site),
-            ("--inventory", wish.inventory),
-            ("--drill", wish.drill),
+            ("--pair", request.pair),
+            (_SITE_OPTION[request.kind], request.site),
+            ("--inventory", request.inventory),
+            ("--drill", request.drill),
         ):
             words += [] if value is None else [option, str(value)]
-        words += [word for fault in wish.faults for word in ("--fault", fault)]
-        words += ["--offline"] if wish.offline else []
-        words += ["--both-active"] if wish.both_active else []
-        return shlex.join([*words, *wish.more, *(["--fast"] if wish.fast else [])])
+        words += [word for fault in request.faults for word in ("--fault", fault)]
+        words += ["--offline"] if request.offline else []
+        words += ["--both-active"] if request.both_active else []
+        return shlex.join([*words, *request.more, *(["--fast"] if request.fast else [])])
 
 
 def _withdrawn(records: Sequence[ev.Record]) -> Iterator[str]:
@@ -291,14 +314,14 @@ def _took(seconds: float | None) -> str:
 class Unhurried:
     """Asks a person; while somebody thinks, time runs as it does outside."""
 
-    def __init__(self, desk: Desk, clock: ScaledClock) -> None:
-        self._desk, self._clock = desk, clock
+    def __init__(self, prompter: Prompter, clock: ScaledClock) -> None:
+        self._prompter, self._clock = prompter, clock
 
-    def ask(self, lane: str, gate: ev.GateOpened) -> ev.Ruling | None:
-        """See ``Desk``."""
+    def ask(self, service: str, gate: ev.GateOpened) -> ev.Ruling | None:
+        """See ``Prompter``."""
         factor = self._clock.factor
         self._clock.set_factor(1.0)
         try:
-            return self._desk.ask(lane, gate)
+            return self._prompter.ask(service, gate)
         finally:
             self._clock.set_factor(factor)

@@ -23,8 +23,7 @@ from orchestrator.model import events as ev
 from orchestrator.model.inventory import FenceOption, Inventory, Pair, Site
 from orchestrator.model.runbook import Choice
 from orchestrator.operations.runs.lead import new_run_name
-from orchestrator.operations.runs.plan import Wish as PlanWish
-from orchestrator.operations.runs.plan import make_plan
+from orchestrator.operations.runs.plan import PlanRequest, make_plan
 from orchestrator.operations.runtime import Tools
 from orchestrator.version import VERSION
 
@@ -115,7 +114,7 @@ class Prelude:
         cast = self.cast
         policy = ev.Policy(on_gate=on_gate, reasons=dict.fromkeys(on_gate, _ATTESTED))
         plan = make_plan(
-            self.tools, PlanWish(runbook, self.inventory, cast.services, False, None, cast.source, policy)
+            self.tools, PlanRequest(runbook, self.inventory, cast.services, False, None, cast.source, policy)
         )
         created = ev.RunCreated(plan=plan, by=REHEARSAL, version=VERSION)
         with closing(self.tools.journal()) as journal:

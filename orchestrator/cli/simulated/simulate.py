@@ -22,7 +22,7 @@ _TELL_EVERY_S = 5.0
 
 
 @dataclass(frozen=True, slots=True)
-class Wish:
+class SimulationRequest:
     """What a person typed. ``kinds``: none means all."""
 
     seeds: int
@@ -33,36 +33,38 @@ class Wish:
     as_json: bool
 
 
-def run_simulation(wish: Wish) -> int:
+def run_simulation(request: SimulationRequest) -> int:
     """Play the seeds, and say what came of them. Returns the exit code: 4 when a promise broke."""
     clock = SystemClock()
     started = told_at = clock.now()
     figures = Figures()
-    for batch in play_many(range(wish.first, wish.first + wish.seeds), wish.kinds or KINDS, jobs=wish.jobs):
+    for batch in play_many(
+        range(request.first, request.first + request.seeds), request.kinds or KINDS, jobs=request.jobs
+    ):
         figures.add(batch)
         for one in batch.failing:
-            _tell_failing(wish, one)
+            _tell_failing(request, one)
         if clock.now() - told_at >= _TELL_EVERY_S:
             told_at = clock.now()
             rate = figures.seeds / (told_at - started)
-            say(f"SIMULATED  {figures.seeds:,} of {counted(wish.seeds, 'seed')}, {rate:.0f} a second")
-    _tell_all(wish, figures, clock.now() - started)
+            say(f"SIMULATED  {figures.seeds:,} of {counted(request.seeds, 'seed')}, {rate:.0f} a second")
+    _tell_all(request, figures, clock.now() - started)
     return _FINDINGS if figures.failing else 0
 
 
-def _tell_failing(wish: Wish, failing: Failing) -> None:
+def _tell_failing(request: SimulationRequest, failing: Failing) -> None:
     """One line that gives the same night again, and what it broke."""
     again = f"failover simulate --seeds 1 --from {failing.seed}"
-    again += "".join(f" --kind {kind}" for kind in wish.kinds)
+    again += "".join(f" --kind {kind}" for kind in request.kinds)
     lines = [str(broken) for broken in failing.broken]
     smallest = None
-    if wish.shrink:
+    if request.shrink:
         stores = Stores()
         try:
-            smallest = shrink(draw(failing.seed, wish.kinds or KINDS), stores).story
+            smallest = shrink(draw(failing.seed, request.kinds or KINDS), stores).story
         finally:
             stores.close()
-    if wish.as_json:
+    if request.as_json:
         found = {"seed": failing.seed, "kind": failing.kind, "broken": lines, "again": again}
         story = {} if smallest is None else {"story": smallest.model_dump(mode="json", exclude_defaults=True)}
         show_json({"simulated": True, "failing": {**found, **story}})
@@ -87,9 +89,9 @@ def _troubles(story: Story) -> Iterator[str]:
     yield from (f"answers wrongly: {quirk.site}, {quirk.kind}" for quirk in story.quirks)
 
 
-def _tell_all(wish: Wish, figures: Figures, seconds: float) -> None:
+def _tell_all(request: SimulationRequest, figures: Figures, seconds: float) -> None:
     rate = figures.seeds / seconds if seconds > 0 else 0.0
-    if wish.as_json:
+    if request.as_json:
         result = {
             "exit_code": _FINDINGS if figures.failing else 0,
             "seeds": figures.seeds,

@@ -26,17 +26,17 @@ from functools import partial
 
 from orchestrator.core.decide.act import Task, act
 from orchestrator.core.decide.approve import approve, compare
-from orchestrator.core.decide.decision import IDLE, Ask, ClaimSite, Next, Observe, Request, say
+from orchestrator.core.decide.decision import IDLE, Ask, ClaimSite, Next, Observe, Request, emit
 from orchestrator.core.decide.for_each import each
 from orchestrator.core.decide.foresee import foresee, unanswered
-from orchestrator.core.decide.gates import aborted, after_failure, follow, on_abort, revert, roll_back
+from orchestrator.core.decide.gates import aborted, after_failure, apply_ruling, on_abort, revert, roll_back
 from orchestrator.core.decide.wait import guard_broken, only_if, require, wait
 from orchestrator.core.run import Lane, Stage
 from orchestrator.model import events as ev
 from orchestrator.model.outcome import Effect
 from orchestrator.model.runbook import Check, Step
 
-__all__ = ["IDLE", "Ask", "ClaimSite", "Next", "Observe", "Request", "decide", "follow"]
+__all__ = ["IDLE", "Ask", "ClaimSite", "Next", "Observe", "Request", "apply_ruling", "decide"]
 
 
 def decide(plan: ev.Plan, lane: Lane, now: float, *, attended: bool) -> Next:
@@ -45,9 +45,9 @@ def decide(plan: ev.Plan, lane: Lane, now: float, *, attended: bool) -> Next:
         return IDLE
     if lane.status == "ready":
         if lane.abort is not None:
-            return say(ev.LaneEnded(outcome=ev.Outcome.REFUSED, reason=aborted(lane.abort)))
+            return emit(ev.LaneEnded(outcome=ev.Outcome.REFUSED, reason=aborted(lane.abort)))
         refusal = "" if attended else unanswered(plan)
-        return say(ev.LaneEnded(outcome=ev.Outcome.REFUSED, reason=refusal) if refusal else ev.LaneStarted())
+        return emit(ev.LaneEnded(outcome=ev.Outcome.REFUSED, reason=refusal) if refusal else ev.LaneStarted())
     if lane.abort is not None and not _to_be_proven(plan, lane):
         return on_abort(plan, lane, lane.abort, now)
     if lane.turning and lane.status == "running":
@@ -56,14 +56,14 @@ def decide(plan: ev.Plan, lane: Lane, now: float, *, attended: bool) -> Next:
         return revert(plan, lane, now, attended)
     if lane.step >= len(plan.runbook.steps):
         escalated = lane.status == "escalating"
-        return say(ev.LaneEnded(outcome=ev.Outcome.ESCALATED if escalated else ev.Outcome.DONE))
+        return emit(ev.LaneEnded(outcome=ev.Outcome.ESCALATED if escalated else ev.Outcome.DONE))
     return _in_step(plan, lane, plan.runbook.steps[lane.step], now, attended)
 
 
 def _in_step(plan: ev.Plan, lane: Lane, step: Step, now: float, attended: bool) -> Next:
     """The next move inside a step, by its stage and then by its shape."""
     if lane.stage is Stage.BETWEEN:
-        return say(ev.StepStarted(step=step.id))
+        return emit(ev.StepStarted(step=step.id))
     if lane.stage is Stage.FAILED:
         return after_failure(plan, lane, step.id, attended)
     if step.only_if and not lane.condition_met and _is_untouched(lane):

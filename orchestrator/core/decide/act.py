@@ -6,15 +6,15 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 
 from orchestrator.core.decide.claims import claims_of, may_undo, may_wait, wait_for_others
-from orchestrator.core.decide.decision import Next, Observe, say
+from orchestrator.core.decide.decision import Next, Observe, emit
 from orchestrator.core.decide.evaluate import (
     Verdict,
-    again,
-    fresh,
+    is_current,
     judge,
     observe,
     outdated,
     patience,
+    poll_again,
     was_otherwise,
 )
 from orchestrator.core.run import Intent, Lane, Stage
@@ -56,7 +56,7 @@ def act(plan: ev.Plan, lane: Lane, task: Task, now: float, when_broken: WhenBrok
         if not _had_no_effect(task, last):
             return _prove(plan, lane, task, last, now)
         if not attempts_left(lane, task):
-            return say(ev.StepFailed(step=task.step, why=exhausted(last), undo=task.undo))
+            return emit(ev.StepFailed(step=task.step, why=exhausted(last), undo=task.undo))
         due = last.ended_at + backoff(last.attempt)
         if now < due:
             return Next(wake=due)
@@ -81,8 +81,8 @@ def _start(plan: ev.Plan, lane: Lane, task: Task, now: float, when_broken: WhenB
             return obstacle
         if is_hold and judge(plan, lane, task.expect).holds:
             # An earlier command did it, and only the run of that one may undo it.
-            return say(*_passed(lane, task), ev.StepDone(step=task.step, note="it is so already; nothing was sent"))
-    return say(intend(lane, task, task.do.args))
+            return emit(*_passed(lane, task), ev.StepDone(step=task.step, note="it is so already; nothing was sent"))
+    return emit(intend(lane, task, task.do.args))
 
 
 def _required(plan: ev.Plan, lane: Lane, task: Task, request: Observe, now: float) -> Next | None:
@@ -94,7 +94,7 @@ def _required(plan: ev.Plan, lane: Lane, task: Task, request: Observe, now: floa
         return wait_for_others(lane, task.limits, request, verdict.why, now)
     if verdict.holds is False:
         failed = ev.StepFailed(step=task.step, why=verdict.why, undo=task.undo)
-        return outdated(lane, task.limits, now, undo=task.undo) or say(failed)
+        return outdated(lane, task.limits, now, undo=task.undo) or emit(failed)
     return None
 
 
@@ -110,7 +110,7 @@ def _reconfirmed(
         return when_broken(verdict, request)
     if lane.guard_broke_at is not None:
         healed = [ev.GateWithdrawn(gate=gate.gate, why="it holds again") for gate in lane.gates]
-        return say(*healed, ev.GuardHealed(step=task.step))
+        return emit(*healed, ev.GuardHealed(step=task.step))
     return None
 
 
@@ -143,12 +143,12 @@ def _had_no_effect(task: Task, last: Intent) -> bool:
 def _prove(plan: ev.Plan, lane: Lane, task: Task, last: Intent, now: float) -> Next:
     """The action ended, somehow. Only a reading says what it did."""
     if task.limits.point_of_no_return and last.effect is Effect.ACCEPTED and lane.status == "running":
-        return say(ev.PointOfNoReturnPassed(step=task.step))
+        return emit(ev.PointOfNoReturnPassed(step=task.step))
     if not task.expect:
         return _conclude_blind(plan, lane, task, last)
     checks = (*task.expect, *task.before) if last.effect is Effect.DOUBTFUL else task.expect
     request = observe(lane, checks, report=() if task.undo else task.limits.report)
-    if not fresh(lane):
+    if not is_current(lane):
         return Next(requests=(request,))
     verdict = judge(plan, lane, task.expect)
     age = lane.seen_at - lane.stage_at  # of the reading, not of the decision
@@ -157,23 +157,23 @@ def _prove(plan: ev.Plan, lane: Lane, task: Task, last: Intent, now: float) -> N
         # What held already when it was intended shows nothing: the command may still be on its way, and would undo
         # whatever is sent after it.
         if may_land and not was_otherwise(plan, lane, task.expect, last):
-            return again(lane, request, now, task.limits.settle - age)
-        return say(*_proven(plan, lane, task, last))
+            return poll_again(lane, request, now, task.limits.settle - age)
+        return emit(*_proven(plan, lane, task, last))
     if verdict.holds is None:
         if may_land:  # nobody gives up before: it would undo the opposite, sent by then to turn back
-            return again(lane, request, now, task.limits.settle - age if verdict.final else None)
+            return poll_again(lane, request, now, task.limits.settle - age if verdict.final else None)
         if last.effect is Effect.REJECTED:  # the device's answer explains more than a failed reading
             verdict = replace(verdict, why=f"{_refused(plan, task, last)}; {verdict.why}")
         return patience(lane, task.limits, verdict, request, now, task.undo)
     if last.effect is Effect.REJECTED:
-        return say(ev.StepFailed(step=task.step, why=_refused(plan, task, last), undo=task.undo))
+        return emit(ev.StepFailed(step=task.step, why=_refused(plan, task, last), undo=task.undo))
     if last.effect is Effect.DOUBTFUL and age >= task.limits.settle:
         partly = _is_partly_done(plan, lane, task)
-        return say(ev.DoubtResolved(intent=last.number, evidence=verdict.why, partly=partly))
+        return emit(ev.DoubtResolved(intent=last.number, evidence=verdict.why, partly=partly))
     if last.effect is Effect.ACCEPTED and age >= task.limits.within:
         why = f"the action was accepted and its effect did not show within {task.limits.within:g}s: {verdict.why}"
-        return say(ev.StepFailed(step=task.step, why=why, undo=task.undo))
-    return again(lane, request, now)
+        return emit(ev.StepFailed(step=task.step, why=why, undo=task.undo))
+    return poll_again(lane, request, now)
 
 
 def _refused(plan: ev.Plan, task: Task, last: Intent) -> str:
@@ -207,8 +207,8 @@ def _passed(lane: Lane, task: Task) -> Iterator[ev.Event]:
 def _conclude_blind(plan: ev.Plan, lane: Lane, task: Task, last: Intent) -> Next:
     """An idempotent action without a proof: its own answer has to do."""
     if last.effect is Effect.ACCEPTED:
-        return say(*_proven(plan, lane, task, last))
-    return say(ev.StepFailed(step=task.step, why=last.detail, undo=task.undo))
+        return emit(*_proven(plan, lane, task, last))
+    return emit(ev.StepFailed(step=task.step, why=last.detail, undo=task.undo))
 
 
 def exhausted(last: Intent) -> str:

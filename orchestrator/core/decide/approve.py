@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from orchestrator.core.approvals import APPROVAL_GATE, Approvals
-from orchestrator.core.comparisons import RULES, compared_by
-from orchestrator.core.decide.decision import Next, Observe, say
-from orchestrator.core.decide.evaluate import again, fresh, judge_one, patience
+from orchestrator.core.decide.decision import Next, Observe, emit
+from orchestrator.core.decide.evaluate import is_current, judge_one, patience, poll_again
 from orchestrator.core.decide.gates import answer, opened
 from orchestrator.core.run import Lane
 from orchestrator.counting import counted
 from orchestrator.family.contract import NOT_OFFERED
 from orchestrator.model import events as ev
+from orchestrator.model.comparisons import compared_by, comparison
 from orchestrator.model.reading import Reading
 from orchestrator.model.requests import ApprovalRequest
 from orchestrator.model.runbook import Answer, Approval, Check, Step, format_duration
@@ -28,19 +28,19 @@ def approve(plan: ev.Plan, lane: Lane, step: Step, ask: Approval, attended: bool
     gate = lane.open_gate(ask.gate)
     if gate is not None:
         return answer(plan, lane, gate, attended)
-    return say(opened(lane, ask, step.id, why=ask.text))
+    return emit(opened(lane, ask, step.id, why=ask.text))
 
 
 def compare(plan: ev.Plan, lane: Lane, step: Step, now: float, attended: bool) -> Next:
     """Both sites are read in one round and judged by the rule of the step. If no adapter of a site reads what it needs,
     people answer instead."""
     assert step.compare is not None  # the caller checks
-    rule = RULES[step.compare]
+    rule = comparison(step.compare)
     gate = lane.open_gate(rule.gate)
     if gate is not None:
         return answer(plan, lane, gate, attended)
     request = Observe(lane.service, lane.mark, compared_by(step.compare))
-    if not fresh(lane):
+    if not is_current(lane):
         return Next(requests=(request,))
     values: list[Reading] = []
     unread: list[str] = []
@@ -58,12 +58,12 @@ def compare(plan: ev.Plan, lane: Lane, step: Step, now: float, attended: bool) -
     is_refuted = not unread and rule.is_refuted(values[0], values[1], plan.outage)
     reasons = unread or rule.reasons(values[0], values[1], plan.outage)
     if not reasons:
-        return say(ev.StepDone(step=step.id, note=f"{counted(_size(values[1]), rule.noun)}, {rule.good}"))
+        return emit(ev.StepDone(step=step.id, note=f"{counted(_size(values[1]), rule.noun)}, {rule.good}"))
     if rule.settles and now - lane.stage_at < step.patience:
-        return again(lane, request, now, step.poll.max)
+        return poll_again(lane, request, now, step.poll.max)
     option = f" (beforehand: {rule.option})" if rule.option else ""
     more = f", and {len(reasons) - _REASONS_SHOWN} more" if len(reasons) > _REASONS_SHOWN else ""
-    return say(
+    return emit(
         ev.GateOpened(
             gate=rule.gate,
             step=step.id,
@@ -78,7 +78,7 @@ def _size(value: Reading) -> int:
     return len(getattr(value, "items", None) or ())
 
 
-def seek(plan: ev.Plan, approvals: Approvals, now: float) -> tuple[ev.Event, ...]:
+def request_approval(plan: ev.Plan, approvals: Approvals, now: float) -> tuple[ev.Event, ...]:
     """The run's own next events about the approval of its plan; none while people think, or when all is said.
 
     What was decided holds: it is recorded in one commit with the beginning of the first lanes, and from there on other
@@ -109,7 +109,7 @@ def propose(plan: ev.Plan, rule: ev.ApprovalRule, policy: ev.Policy, now: float)
     return _question(plan, rule, now, policy)
 
 
-def hear(
+def record_vote(
     plan: ev.Plan, approvals: Approvals, request: ApprovalRequest, now: float, *, signer: str = ""
 ) -> tuple[ev.Event, ...]:
     """What follows from somebody's word about the plan. ``signer``: the approver whose signature over it was found good.

@@ -13,8 +13,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from orchestrator.core.decide.decision import SITE_CLAIMS, ClaimSite, Next, Observe, say
-from orchestrator.core.decide.evaluate import Verdict, again, patience, was_otherwise
+from orchestrator.core.decide.decision import SITE_CLAIMS, ClaimSite, Next, Observe, emit
+from orchestrator.core.decide.evaluate import Verdict, patience, poll_again, was_otherwise
 from orchestrator.core.run import Lane
 from orchestrator.model import events as ev
 from orchestrator.model.readings import SiteClaims
@@ -41,12 +41,12 @@ def claims_of(plan: ev.Plan, lane: Lane, step: Step, now: float, *, undo: bool) 
     if answer is None:
         return Next(requests=(request,))
     if answer.granted:
-        return say(ev.SiteClaimed(step=step.id, on=on, thing=thing, claim=claim))
+        return emit(ev.SiteClaimed(step=step.id, on=on, thing=thing, claim=claim))
     why = in_the_way(plan, request, answer)
     if claim == "hold":
         return patience(lane, step, Verdict(None, why), request, now, undo)
     if not (answer.is_waiting or may_wait(lane, step, now, undo=undo)):
-        return say(ev.StepFailed(step=step.id, why=why, undo=undo))
+        return emit(ev.StepFailed(step=step.id, why=why, undo=undo))
     return wait_for_others(lane, step, request, why, now)
 
 
@@ -77,7 +77,7 @@ def may_undo(plan: ev.Plan, lane: Lane, step: Step) -> bool:
 
 def wait_for_others(lane: Lane, step: Step, request: Observe | ClaimSite, why: str, now: float) -> Next:
     """Ask again later; once, it is recorded what is waited for."""
-    return again(lane, request, now) if lane.is_waiting else say(ev.StepWaiting(step=step.id, why=why))
+    return poll_again(lane, request, now) if lane.is_waiting else emit(ev.StepWaiting(step=step.id, why=why))
 
 
 def in_the_way(plan: ev.Plan, request: ClaimSite, answer: SiteClaims) -> str:

@@ -9,7 +9,7 @@ from orchestrator.model import events as ev
 from orchestrator.model.runbook import Claim, Progress, Side
 
 # What a lane may ask the journal for: ``leave`` claims nothing, and asks whether another service relies on the thing.
-ClaimWish = Claim | Literal["leave"]
+ClaimKind = Claim | Literal["leave"]
 SITE_CLAIMS = "site_claims"
 
 
@@ -17,7 +17,7 @@ SITE_CLAIMS = "site_claims"
 class Observe:
     """Take these readings, together. ``gauge`` is the number among them that a wait follows."""
 
-    lane: str
+    service: str
     mark: int
     asks: tuple[tuple[Side, str], ...]
     gauge: Progress | None = None
@@ -27,7 +27,7 @@ class Observe:
 class Ask:
     """Put this question to a person."""
 
-    lane: str
+    service: str
     gate: ev.GateOpened
 
 
@@ -36,11 +36,11 @@ class ClaimSite:
     """Ask the journal for a claim on ``thing``, which belongs to the whole site ``on``. The answer is a reading
     ``site_claims``."""
 
-    lane: str
+    service: str
     mark: int
     on: Side
     thing: str
-    wish: ClaimWish
+    wish: ClaimKind
 
 
 Request = Observe | Ask | ClaimSite
@@ -58,5 +58,5 @@ class Next:
 IDLE = Next()
 
 
-def say(*events: ev.Event) -> Next:
+def emit(*events: ev.Event) -> Next:
     return Next(events=events)

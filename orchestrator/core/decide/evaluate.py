@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from orchestrator.core.decide.decision import ClaimSite, Next, Observe, say
+from orchestrator.core.decide.decision import ClaimSite, Next, Observe, emit
 from orchestrator.core.run import Intent, Lane, Stage
 from orchestrator.model import events as ev
 from orchestrator.model.reading import describe, matches
@@ -42,7 +42,7 @@ def observe(
     return Observe(lane.service, lane.mark, tuple(asks), gauge)
 
 
-def fresh(lane: Lane) -> bool:
+def is_current(lane: Lane) -> bool:
     return lane.seen_mark == lane.mark
 
 
@@ -54,12 +54,12 @@ def outdated(lane: Lane, step: Step, now: float, *, undo: bool = False) -> Next 
         return None
     is_slow = lane.seen_took > step.max_age
     if not is_slow or lane.expired < _EXPIRED_MAX:
-        return say(ev.ReadingsExpired(step=step.id, age_s=round(age, 3), is_slow=is_slow))
+        return emit(ev.ReadingsExpired(step=step.id, age_s=round(age, 3), is_slow=is_slow))
     why = f"it took {age:.0f}s to read everything, and a command may stand on readings of {step.max_age:g}s at most"
-    return say(ev.StepFailed(step=step.id, why=why, undo=undo, unknown=True))
+    return emit(ev.StepFailed(step=step.id, why=why, undo=undo, unknown=True))
 
 
-def again(lane: Lane, request: Observe | ClaimSite, now: float, interval: float | None = None) -> Next:
+def poll_again(lane: Lane, request: Observe | ClaimSite, now: float, interval: float | None = None) -> Next:
     """The same readings once more, when they are due. Without ``interval``, the longer it lasts the slower."""
     if interval is None:
         interval = min(max(_FIRST_LOOK, (lane.seen_at - lane.stage_at) / 2), SLOWEST_LOOK)
@@ -107,8 +107,8 @@ def what_is_wrong(plan: ev.Plan, lane: Lane, check: Check) -> str:
 def patience(lane: Lane, step: Step, verdict: Verdict, request: Observe | ClaimSite, now: float, undo: bool) -> Next:
     """Something unknown, a reading or a value in it: ask again until patience ends."""
     if verdict.final or now - known_at(lane) >= step.patience:
-        return say(ev.StepFailed(step=step.id, why=verdict.why, undo=undo, unknown=True))
-    return again(lane, request, now)
+        return emit(ev.StepFailed(step=step.id, why=verdict.why, undo=undo, unknown=True))
+    return poll_again(lane, request, now)
 
 
 def known_at(lane: Lane) -> float:

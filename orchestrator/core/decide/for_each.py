@@ -7,17 +7,17 @@ from functools import partial
 from typing import assert_never
 
 from orchestrator.core.decide.act import Task, attempts_left, backoff, exhausted, intend
-from orchestrator.core.decide.decision import Next, Observe, say
+from orchestrator.core.decide.decision import Next, Observe, emit
 from orchestrator.core.decide.evaluate import (
     SLOWEST_LOOK,
     Verdict,
-    again,
-    fresh,
+    is_current,
     judge,
     judge_one,
     observe,
     outdated,
     patience,
+    poll_again,
 )
 from orchestrator.core.decide.gates import answer, with_questions
 from orchestrator.core.run import Lane
@@ -42,20 +42,20 @@ def each(plan: ev.Plan, lane: Lane, step: Step, each: ForEach, now: float, atten
     assert step.do is not None  # by the runbook's model
     listing = Check(on=each.on, reading=each.reading, where=each.where)
     request = observe(lane, (listing,))
-    if not fresh(lane):
+    if not is_current(lane):
         return Next(requests=(request,))
     items = listed(plan, lane, each)
     if isinstance(items, Verdict):
         seen = lane.reading(each.on, each.reading)
         if lane.waived and (seen is None or seen.value is None):
-            return say(ev.StepDone(step=step.id, note="waived: nothing could be listed"))
+            return emit(ev.StepDone(step=step.id, note="waived: nothing could be listed"))
         return patience(lane, step, items, request, now, undo=False)
     if not items:
-        return say(*_withdraw(lane, set()), ev.StepDone(step=step.id, note=_count(lane, each)))
+        return emit(*_withdraw(lane, set()), ev.StepDone(step=step.id, note=_count(lane, each)))
     delay = plan.delay_of(step)
     left = lane.left_at + delay - lane.seen_at  # of the listing: it is listed again when the time is over
     if left > 0:
-        return again(lane, request, now, min(_SLOWEST_LISTING, delay / 5, left))
+        return poll_again(lane, request, now, min(_SLOWEST_LISTING, delay / 5, left))
     if step.decide is not None:
         waiting = _decide_items(plan, lane, step, step.decide, items, now, attended, request)
         if waiting is not None:
@@ -67,7 +67,7 @@ def each(plan: ev.Plan, lane: Lane, step: Step, each: ForEach, now: float, atten
     if allowed.holds is None and not lane.waived:
         return patience(lane, step, allowed, request, now, undo=False)
     if allowed.holds is False:
-        return outdated(lane, step, now) or say(ev.StepFailed(step=step.id, why=allowed.why))
+        return outdated(lane, step, now) or emit(ev.StepFailed(step=step.id, why=allowed.why))
     return _act_on_items(lane, step, step.do, items, request, now)
 
 
@@ -131,7 +131,7 @@ def _decide_items(
     gone = _withdraw(lane, {item.key for item in items})
     undecided = [item for item in items if (step.id, item.key) not in lane.rulings]
     if not undecided:
-        return say(*gone) if gone else None
+        return emit(*gone) if gone else None
     chosen = plan.policy.on_gate.get(rule.gate)
     asks = attended and chosen not in ("stop", "revert")
     events: list[ev.Event] = list(gone)
@@ -142,13 +142,13 @@ def _decide_items(
         elif asks and lane.open_gate(rule.gate, item.key) is None:
             events.append(_item_gate(plan, step, rule, item))
     if events:
-        return say(*events)
+        return emit(*events)
     if not asks:
         why = without_decision(item.key for item in undecided)
         if (chosen or rule.unattended) == "revert" and lane.status == "running":
             return _roll_back(plan, lane, step, rule, why)
-        return say(ev.LaneEnded(outcome=ev.Outcome.NEEDS_OPERATOR, reason=why))
-    return with_questions(lane, again(lane, request, now, SLOWEST_LOOK), attended)
+        return emit(ev.LaneEnded(outcome=ev.Outcome.NEEDS_OPERATOR, reason=why))
+    return with_questions(lane, poll_again(lane, request, now, SLOWEST_LOOK), attended)
 
 
 def _roll_back(plan: ev.Plan, lane: Lane, step: Step, rule: Decide, why: str) -> Next:
@@ -156,7 +156,7 @@ def _roll_back(plan: ev.Plan, lane: Lane, step: Step, rule: Decide, why: str) ->
     gate = lane.open_gate(rule.gate)
     if gate is not None:
         return answer(plan, lane, gate, attended=False)
-    return say(ev.GateOpened(gate=rule.gate, step=step.id, choices=("revert", "stop"), unattended="revert", why=why))
+    return emit(ev.GateOpened(gate=rule.gate, step=step.id, choices=("revert", "stop"), unattended="revert", why=why))
 
 
 def without_decision(items: Iterable[str]) -> str:
@@ -188,7 +188,7 @@ def _act_on_items(lane: Lane, step: Step, do: Do, items: Sequence[Item], request
         standing = _stand(lane, task, item, now)
         match standing:
             case ev.StepFailed():
-                return say(standing)
+                return emit(standing)
             case ev.DoubtResolved():
                 events.append(standing)
             case float():
@@ -199,10 +199,10 @@ def _act_on_items(lane: Lane, step: Step, do: Do, items: Sequence[Item], request
             case _:
                 assert_never(standing)
     if any(isinstance(event, ev.ActionIntended) for event in events):
-        return outdated(lane, step, now) or say(*events)
+        return outdated(lane, step, now) or emit(*events)
     if events:
-        return say(*events)
-    return again(lane, request, now, max(0.0, min(due) - lane.seen_at))
+        return emit(*events)
+    return poll_again(lane, request, now, max(0.0, min(due) - lane.seen_at))
 
 
 def _stand(lane: Lane, task: Task, item: Item, now: float) -> ev.StepFailed | ev.DoubtResolved | float | None:

@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Literal
 
-from orchestrator.core.decide.decision import Next, say
-from orchestrator.core.decide.evaluate import Verdict, fresh, judge, observe, patience
+from orchestrator.core.decide.decision import Next, emit
+from orchestrator.core.decide.evaluate import Verdict, is_current, judge, observe, patience
 from orchestrator.core.decide.for_each import listed, without_decision
 from orchestrator.core.run import Lane
 from orchestrator.model import events as ev
@@ -53,13 +53,13 @@ def foresee(plan: ev.Plan, lane: Lane, step: Step, name: str, now: float, attend
     """List what a later step will need decisions on. It must be readable now, and each needs an answer or an operator."""
     each, _ = _decided_by(plan, name)
     request = observe(lane, (Check(on=each.on, reading=each.reading, where=each.where),))
-    if not fresh(lane):
+    if not is_current(lane):
         return Next(requests=(request,))
     items = listed(plan, lane, each)
     if isinstance(items, Verdict):
         return patience(lane, step, items, request, now, undo=False)
     what, why = foreseen(plan, name, items, attended)
-    return say(ev.StepFailed(step=step.id, why=why) if what == "refuses" else ev.StepDone(step=step.id, note=why))
+    return emit(ev.StepFailed(step=step.id, why=why) if what == "refuses" else ev.StepDone(step=step.id, note=why))
 
 
 def foreseen(plan: ev.Plan, name: str, items: Sequence[Item], attended: bool) -> tuple[Foreseen, str]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from orchestrator.core.decide.act import Task, act
 from orchestrator.core.decide.claims import may_leave, may_undo
-from orchestrator.core.decide.decision import IDLE, Ask, Next, say
+from orchestrator.core.decide.decision import IDLE, Ask, Next, emit
 from orchestrator.core.run import Lane, Stage
 from orchestrator.model import events as ev
 from orchestrator.model.outcome import Effect
@@ -44,7 +44,7 @@ def answer(
     chosen = plan.policy.on_gate.get(gate.gate)
     if chosen is not None and chosen in gate.choices and waited_s is None:
         reason = plan.policy.why(gate.gate) or "decided beforehand"
-        return say(*follow(plan, lane, gate, ev.Ruling(choice=chosen, reason=reason, by="policy")))
+        return emit(*apply_ruling(plan, lane, gate, ev.Ruling(choice=chosen, reason=reason, by="policy")))
     if attended:
         return with_questions(lane, meanwhile, attended)
     choice, before = gate.unattended, ""
@@ -53,7 +53,7 @@ def answer(
         decided = "as decided beforehand, " if chosen is not None else ""
         before = f"it was waited for {format_duration(waited_s)}, {decided}and "
     ruling = ev.Ruling(choice=choice, reason=f"{before}nobody could be asked", by="policy")
-    return say(*follow(plan, lane, gate, ruling))
+    return emit(*apply_ruling(plan, lane, gate, ruling))
 
 
 def with_questions(lane: Lane, polling: Next, attended: bool) -> Next:
@@ -64,7 +64,7 @@ def with_questions(lane: Lane, polling: Next, attended: bool) -> Next:
     return Next(requests=(*questions, *polling.requests), wake=polling.wake)
 
 
-def follow(plan: ev.Plan, lane: Lane, gate: ev.GateOpened, ruling: ev.Ruling) -> tuple[ev.Event, ...]:
+def apply_ruling(plan: ev.Plan, lane: Lane, gate: ev.GateOpened, ruling: ev.Ruling) -> tuple[ev.Event, ...]:
     """The events of ``ruling`` on the open ``gate`` of ``lane``."""
     decided = ev.GateDecided(gate=gate.gate, step=gate.step, ruling=ruling, item=gate.item)
     match ruling.choice:
@@ -105,7 +105,7 @@ def after_failure(plan: ev.Plan, lane: Lane, step: str, attended: bool) -> Next:
         is_refused = bool(lane.intents) and lane.intents[-1].effect is Effect.REJECTED
         if is_refused and (attended or lane.open_gate(FAILURE_GATE) is not None):
             return _failure_gate(plan, lane, step, ("retry", "stop"), "stop", attended)
-        return say(ev.LaneEnded(outcome=ev.Outcome.REFUSED, reason=lane.failure))
+        return emit(ev.LaneEnded(outcome=ev.Outcome.REFUSED, reason=lane.failure))
     if lane.status == "running" and not _perhaps_past(plan, lane):
         return _failure_gate(plan, lane, step, ("retry", "revert", "stop"), "revert", attended)
     # After an escalation the source may be dark for good: what cannot be read there may be waived, by name. Once: where
@@ -123,7 +123,7 @@ def _failure_gate(
     if gate is not None:
         return answer(plan, lane, gate, attended)
     opened = ev.GateOpened(gate=name, step=step, choices=choices, unattended=unattended, why=lane.failure)
-    return say(opened)
+    return emit(opened)
 
 
 def _may_have_changed(lane: Lane) -> bool:
@@ -146,18 +146,18 @@ def on_abort(plan: ev.Plan, lane: Lane, abort: ev.AbortAsked, now: float) -> Nex
     """Roll back if that is still possible; say so if it is not."""
     if lane.status != "running":
         why = "it is being rolled back already" if lane.status == "reverting" else "it is past the point of no return"
-        return say(ev.AbortDeclined(reason=why))
+        return emit(ev.AbortDeclined(reason=why))
     if not _may_have_changed(lane):
-        return say(ev.LaneEnded(outcome=ev.Outcome.REFUSED, reason=aborted(abort)))
+        return emit(ev.LaneEnded(outcome=ev.Outcome.REFUSED, reason=aborted(abort)))
     if lane.step < len(plan.runbook.steps) and _perhaps_past(plan, lane):
-        return say(ev.AbortDeclined(reason="it may be past the point of no return, and no reading shows it"))
+        return emit(ev.AbortDeclined(reason="it may be past the point of no return, and no reading shows it"))
     undo, left = _to_undo(plan, lane)
     obstacle = may_leave(plan, lane, undo, now)
     if isinstance(obstacle, Next):
         return obstacle
     if obstacle is not None:
-        return say(ev.AbortDeclined(reason=obstacle))
-    return say(ev.RevertStarted(why=aborted(abort), undo=undo, left=left))
+        return emit(ev.AbortDeclined(reason=obstacle))
+    return emit(ev.RevertStarted(why=aborted(abort), undo=undo, left=left))
 
 
 def roll_back(plan: ev.Plan, lane: Lane, now: float) -> Next:
@@ -168,8 +168,8 @@ def roll_back(plan: ev.Plan, lane: Lane, now: float) -> Next:
     if isinstance(obstacle, Next):
         return obstacle
     if obstacle is not None:
-        return say(stopped(lane, f"{lane.turning}; but {obstacle}"))
-    return say(ev.RevertStarted(why=lane.turning, undo=undo, left=left))
+        return emit(stopped(lane, f"{lane.turning}; but {obstacle}"))
+    return emit(ev.RevertStarted(why=lane.turning, undo=undo, left=left))
 
 
 def _to_undo(plan: ev.Plan, lane: Lane) -> tuple[tuple[str, ...], tuple[str, ...]]:
@@ -188,12 +188,12 @@ def revert(plan: ev.Plan, lane: Lane, now: float, attended: bool) -> Next:
     if not lane.undo and lane.left:
         return _left(plan, lane, attended)
     if not lane.undo:
-        return say(ev.LaneEnded(outcome=ev.Outcome.REVERTED, reason=_with_completed(lane)))
+        return emit(ev.LaneEnded(outcome=ev.Outcome.REVERTED, reason=_with_completed(lane)))
     step = plan.runbook.steps[plan.runbook.index_of(lane.undo[-1])]
     if lane.stage is Stage.FAILED:
         return _failure_gate(plan, lane, step.id, ("retry", "stop"), "stop", attended)
     if step.undo is None:  # as in a record of 0.1.0, which passed over them
-        return say(ev.UndoDone(step=step.id, skipped="this step has no undo"))
+        return emit(ev.UndoDone(step=step.id, skipped="this step has no undo"))
     task = Task(step.id, step.undo.require, step.undo.do, step.undo.expect, step, undo=True)
     return act(plan, lane, task, now)
 
@@ -215,7 +215,7 @@ def _left(plan: ev.Plan, lane: Lane, attended: bool) -> Next:
     steps = [plan.runbook.steps[plan.runbook.index_of(step)] for step in lane.left]
     what = "; ".join(f"{step.id} ({step.leaves or _in_words(plan, step)})" for step in steps)
     why = f"what these steps changed is not undone: {what}"
-    return say(
+    return emit(
         ev.GateOpened(
             gate=LEFT_GATE,
             step=lane.left[-1],

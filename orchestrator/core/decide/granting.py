@@ -40,7 +40,7 @@ class Party(NamedTuple):
 
 
 class Granted(NamedTuple):
-    """The answer to a wish, and the state of the asker's row from now on. None: its row stays as it is."""
+    """The answer to a request, and the state of the asker's row from now on. None: its row stays as it is."""
 
     answer: SiteClaims
     state: State | None

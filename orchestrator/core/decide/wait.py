@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from orchestrator.core.decide.decision import Next, Observe, say
+from orchestrator.core.decide.decision import Next, Observe, emit
 from orchestrator.core.decide.evaluate import (
     Verdict,
-    again,
-    fresh,
+    is_current,
     judge,
     known_at,
     observe,
     patience,
+    poll_again,
     what_is_wrong,
 )
 from orchestrator.core.decide.gates import answer, opened, with_questions
@@ -24,14 +24,14 @@ from orchestrator.model.runbook import GuardBreak, Stall, Step
 def only_if(plan: ev.Plan, lane: Lane, step: Step, now: float) -> Next:
     """Does this step apply at all? Unknown is not no."""
     request = observe(lane, step.only_if)
-    if not fresh(lane):
+    if not is_current(lane):
         return Next(requests=(request,))
     verdict = judge(plan, lane, step.only_if)
     if verdict.holds is None:
         return patience(lane, step, verdict, request, now, undo=False)
     if verdict.holds is False:
-        return say(ev.StepSkipped(step=step.id, why=verdict.why))
-    return say(ev.ConditionMet(step=step.id))
+        return emit(ev.StepSkipped(step=step.id, why=verdict.why))
+    return emit(ev.ConditionMet(step=step.id))
 
 
 def require(plan: ev.Plan, lane: Lane, step: Step, now: float) -> Next:
@@ -40,49 +40,49 @@ def require(plan: ev.Plan, lane: Lane, step: Step, now: float) -> Next:
         # What waits, asks or acts later has rounds of its own for the report.
         is_last = not (step.until or step.ask or step.compare or step.foresee)
         request = observe(lane, step.require, report=step.report if is_last else ())
-        if not fresh(lane):
+        if not is_current(lane):
             return Next(requests=(request,))
         verdict = judge(plan, lane, step.require)
         if verdict.holds is None and not lane.waived:
             return patience(lane, step, verdict, request, now, undo=False)
         if verdict.holds is False:
-            return say(ev.StepFailed(step=step.id, why=verdict.why))
+            return emit(ev.StepFailed(step=step.id, why=verdict.why))
     if step.until or step.for_each or step.ask or step.compare or step.foresee:
-        return say(ev.RequirementsMet(step=step.id))
-    return say(ev.StepDone(step=step.id))
+        return emit(ev.RequirementsMet(step=step.id))
+    return emit(ev.StepDone(step=step.id))
 
 
 def wait(plan: ev.Plan, lane: Lane, step: Step, now: float, attended: bool) -> Next:
     """Read goal and guard together until both hold in one round."""
     request = observe(lane, (*step.until, *step.guard, *step.never), step.progress, step.report)
-    if not fresh(lane):
+    if not is_current(lane):
         return Next(requests=(request,))
     wrong = next((check for check in step.never if judge(plan, lane, (check,)).holds), None)
     if wrong is not None:
-        return say(ev.StepFailed(step=step.id, why=what_is_wrong(plan, lane, wrong)))
+        return emit(ev.StepFailed(step=step.id, why=what_is_wrong(plan, lane, wrong)))
     guard = judge(plan, lane, step.guard)
     if not guard.holds:
         return guard_broken(plan, lane, step, guard, request, now=now, attended=attended)
     if lane.guard_broke_at is not None:
         healed = [ev.GateWithdrawn(gate=gate.gate, why="it holds again") for gate in lane.gates]
-        return say(*healed, ev.GuardHealed(step=step.id))
+        return emit(*healed, ev.GuardHealed(step=step.id))
     goal = judge(plan, lane, step.until)
     if goal.holds:
         return _reached(lane, step, request, now)
     if lane.goal_since is not None:
-        return say(ev.GoalLost(step=step.id, why=goal.why))
+        return emit(ev.GoalLost(step=step.id, why=goal.why))
     return _not_yet(plan, lane, step, goal, request, now, attended)
 
 
 def _reached(lane: Lane, step: Step, request: Observe, now: float) -> Next:
     """The goal was read as true: done, unless it has to hold for a while."""
     if step.hold and lane.goal_since is None:
-        return say(ev.GoalReached(step=step.id))
+        return emit(ev.GoalReached(step=step.id))
     due = lane.seen_at if lane.goal_since is None else lane.goal_since + step.hold
     if lane.seen_at < due:
-        return again(lane, request, now, min(step.poll.max, due - lane.seen_at))
+        return poll_again(lane, request, now, min(step.poll.max, due - lane.seen_at))
     withdrawn = [ev.GateWithdrawn(gate=gate.gate, why="the goal was reached") for gate in lane.gates]
-    return say(*withdrawn, ev.StepDone(step=step.id))
+    return emit(*withdrawn, ev.StepDone(step=step.id))
 
 
 def _not_yet(
@@ -91,14 +91,14 @@ def _not_yet(
     if _is_over(step, lane, now):
         return _not_within(step, goal.why)
     if goal.holds is None and lane.waived:
-        return say(ev.StepDone(step=step.id, note=f"waived, not proven: {goal.why}"))
+        return emit(ev.StepDone(step=step.id, note=f"waived, not proven: {goal.why}"))
     if goal.holds is None and not lane.gates:
         return patience(lane, step, goal, request, now, undo=False)
     moved = _on_stall(plan, lane, step, now, attended)
     if moved is not None:
         return moved
     interval = next_look(lane.gauge, shortest=step.poll.min, longest=step.poll.max)
-    return with_questions(lane, again(lane, request, now, interval), attended)
+    return with_questions(lane, poll_again(lane, request, now, interval), attended)
 
 
 def guard_broken(
@@ -109,16 +109,16 @@ def guard_broken(
     rule = step.when_guard_breaks
     assert rule is not None  # a guard has one, by the runbook's model
     if lane.guard_broke_at is None:
-        return say(ev.GuardBroke(step=step.id, why=guard.why))
+        return emit(ev.GuardBroke(step=step.id, why=guard.why))
     gate = lane.open_gate(rule.gate)
     if _is_over(step, lane, now) and not (attended and gate is not None):  # a person's question stays theirs
         return _not_within(step, guard.why)
-    polling = again(lane, request, now, step.poll.max)
+    polling = poll_again(lane, request, now, step.poll.max)
     # Only a reading taken after the grace tells that the guard is still broken.
     if lane.seen_at - lane.guard_broke_at <= rule.grace:
         return with_questions(lane, polling, attended)
     if gate is None:
-        return say(
+        return emit(
             *(ev.GateWithdrawn(gate=other.gate, why=guard.why) for other in lane.gates),
             opened(lane, rule, step.id, why=guard.why, at_risk=_at_risk(lane, step)),
         )
@@ -135,11 +135,11 @@ def _on_stall(plan: ev.Plan, lane: Lane, step: Step, now: float, attended: bool)
     if lane.seen_at - lane.moved_at <= rule.after:
         return None
     if not lane.stalled:
-        return say(ev.Stalled(step=step.id, gauge=lane.gauge[-1][1]))
+        return emit(ev.Stalled(step=step.id, gauge=lane.gauge[-1][1]))
     gate = lane.open_gate(rule.gate)
     if gate is None:
         why = f"no progress for {now - lane.moved_at:.0f}s with {lane.gauge[-1][1]:.0f} left; the guard holds"
-        return say(opened(lane, rule, step.id, why=why, at_risk=_at_risk(lane, step)))
+        return emit(opened(lane, rule, step.id, why=why, at_risk=_at_risk(lane, step)))
     return _answer(plan, lane, rule, gate, now, attended, _looking_on(lane, step, now))
 
 
@@ -175,12 +175,12 @@ def _is_over(step: Step, lane: Lane, now: float) -> bool:
 
 def _not_within(step: Step, why: str) -> Next:
     assert step.timeout is not None  # or it were not over
-    return say(ev.StepFailed(step=step.id, why=f"not reached within {step.timeout:g}s: {why}"))
+    return emit(ev.StepFailed(step=step.id, why=f"not reached within {step.timeout:g}s: {why}"))
 
 
 def _looking_on(lane: Lane, step: Step, now: float) -> Next:
     request = observe(lane, (*step.until, *step.guard, *step.never), step.progress, step.report)
-    return again(lane, request, now, step.poll.max)
+    return poll_again(lane, request, now, step.poll.max)
 
 
 def _at_risk(lane: Lane, step: Step) -> int | None:

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 from urllib.parse import parse_qsl, urlsplit
 
-from orchestrator.documents.source_map import Lines, Path, Told, findings_of, show
+from orchestrator.documents.source_map import Diagnostic, Lines, Path, findings_of, show
 from orchestrator.errors import DefinitionError
 from orchestrator.family.contract import Adapter, family_named
 from orchestrator.model.findings import Finding, Level
@@ -61,7 +61,7 @@ def lint_adapters(
     return findings_of([*told, *_shared(inventory, shared)], file=file, lines=lines)
 
 
-def _shared(inventory: Inventory, shared: Callable[[Site, Sequence[str]], str]) -> Iterator[Told]:
+def _shared(inventory: Inventory, shared: Callable[[Site, Sequence[str]], str]) -> Iterator[Diagnostic]:
     for index, pair in enumerate(inventory.pairs):
         for name in pair.sites:
             try:
@@ -70,15 +70,17 @@ def _shared(inventory: Inventory, shared: Callable[[Site, Sequence[str]], str]) 
                 continue  # that is found where the adapter itself is looked at
             if found:
                 hint = "list them as one service, or give each an instance of its own"
-                yield Told(("pairs", index, "services"), Level.ERROR, "shared-instance", found, hint)
+                yield Diagnostic(("pairs", index, "services"), Level.ERROR, "shared-instance", found, hint)
 
 
-def _declared(site: Site, declared_for: Callable[[Site], type[Adapter]]) -> Iterator[Told]:
+def _declared(site: Site, declared_for: Callable[[Site], type[Adapter]]) -> Iterator[Diagnostic]:
     path: Path = ("sites", site.name)
     try:
         declared = declared_for(site)
     except DefinitionError as error:
-        yield Told((*path, "adapter"), Level.ERROR, "adapter-unusable", f"site {site.name}: {error}", error.hint)
+        yield Diagnostic(
+            (*path, "adapter"), Level.ERROR, "adapter-unusable", f"site {site.name}: {error}", error.hint
+        )
         return
     if not family_named(declared):
         sentence = (
@@ -87,7 +89,7 @@ def _declared(site: Site, declared_for: Callable[[Site], type[Adapter]]) -> Iter
         hint = (
             "status and check show it as unknown, and the other commands refuse it; see CONTRIBUTING.md for `family`"
         )
-        yield Told((*path, "adapter"), Level.WARNING, "family-unknown", sentence, hint)
+        yield Diagnostic((*path, "adapter"), Level.WARNING, "family-unknown", sentence, hint)
     for index, option in enumerate(site.fence):
         needs = _FENCES.get(option.kind)
         if needs is None:
@@ -95,19 +97,21 @@ def _declared(site: Site, declared_for: Callable[[Site], type[Adapter]]) -> Iter
         place = (*path, "fence", index, option.kind)
         if needs.action not in declared.actions:
             sentence = f"no adapter of site {site.name} can {needs.does}, as its fence plan has it"
-            yield Told(place, Level.ERROR, "fence-impossible", sentence, f"add one that has {needs.action} to `also`")
+            yield Diagnostic(
+                place, Level.ERROR, "fence-impossible", sentence, f"add one that has {needs.action} to `also`"
+            )
         elif needs.reading not in declared.readings:
             sentence = f"no adapter of site {site.name} reads whether its fence is closed, so nothing can prove it"
             hint = f"add one that has the reading {needs.reading} to `also`"
-            yield Told(place, Level.WARNING, "fence-unproven", sentence, hint)
+            yield Diagnostic(place, Level.WARNING, "fence-unproven", sentence, hint)
 
 
-def _sites(inventory: Inventory) -> Iterator[Told]:
+def _sites(inventory: Inventory) -> Iterator[Diagnostic]:
     used = {name for pair in inventory.pairs for name in pair.sites}
     for name, site in inventory.sites.items():
         path: Path = ("sites", name)
         if name not in used:
-            yield Told(path, Level.NOTE, "unused-site", f"site {name} is in no pair")
+            yield Diagnostic(path, Level.NOTE, "unused-site", f"site {name} is in no pair")
         yield from _session(site, path)
         for index, also in enumerate(site.also):
             pinned_by = also.known_hosts or site.known_hosts
@@ -116,22 +120,22 @@ def _sites(inventory: Inventory) -> Iterator[Told]:
             yield from _fence(site, path)
 
 
-def _session(part: Site | Also, path: Path) -> Iterator[Told]:
+def _session(part: Site | Also, path: Path) -> Iterator[Diagnostic]:
     """What one adapter of a site is given."""
     if part.login is not None and part.login.password is not None and part.login.password.inline is not None:
         place = (*path, "login", "password", "inline")
         sentence = f"{show(place[:-1])} is written into the file"
-        yield Told(place, Level.WARNING, "inline-secret", sentence, _SECRET_HINT)
+        yield Diagnostic(place, Level.WARNING, "inline-secret", sentence, _SECRET_HINT)
     yield from _options(part.options, (*path, "options"))
     yield from _devices(part, path)
 
 
-def _fence(site: Site, path: Path) -> Iterator[Told]:
+def _fence(site: Site, path: Path) -> Iterator[Diagnostic]:
     """docs/sources/solace-procedure.md, uncontrolled 2: how clients are kept off a failed site is formalised before
     the day."""
     if not site.fence and not site.simulated:
         sentence = f"site {site.name} has no fence plan"
-        yield Told(path, Level.NOTE, "no-fence-plan", sentence, _FENCE_HINT)
+        yield Diagnostic(path, Level.NOTE, "no-fence-plan", sentence, _FENCE_HINT)
     for index, option in enumerate(site.fence):
         if option.command is None:
             continue
@@ -141,10 +145,12 @@ def _fence(site: Site, path: Path) -> Iterator[Told]:
         if command is None:
             sentence = f"the fence plan of site {site.name} runs {option.command}, which no adapter of it has"
             hint = suggest(option.command, commands) or "add the adapter local to `also`, with this command"
-            yield Told(place, Level.ERROR, "fence-command-unknown", sentence, hint)
+            yield Diagnostic(place, Level.ERROR, "fence-command-unknown", sentence, hint)
         elif not (isinstance(command, Mapping) and command.get("check")):
             sentence = f"{option.command} has no check, so nothing proves that site {site.name} is fenced"
-            yield Told(place, Level.ERROR, "fence-command-unproven", sentence, "give it a check, or attest the fence")
+            yield Diagnostic(
+                place, Level.ERROR, "fence-command-unproven", sentence, "give it a check, or attest the fence"
+            )
 
 
 def _commands(site: Site) -> dict[str, object]:
@@ -156,30 +162,30 @@ def _commands(site: Site) -> dict[str, object]:
     return found
 
 
-def _options(value: object, path: Path) -> Iterator[Told]:
+def _options(value: object, path: Path) -> Iterator[Diagnostic]:
     """Options are the adapter's own; a key that is called a secret, with a text as its value, is one nevertheless."""
     if isinstance(value, Mapping):
         for key, inner in value.items():
             here = (*path, str(key))
             if isinstance(inner, str) and (_SECRET_KEY.search(str(key)) or key == "inline"):
                 sentence = f"{show(here)} is written into the file"
-                yield Told(here, Level.WARNING, "inline-secret", sentence, _SECRET_HINT)
+                yield Diagnostic(here, Level.WARNING, "inline-secret", sentence, _SECRET_HINT)
             yield from _options(inner, here)
     elif isinstance(value, list | tuple):
         for index, inner in enumerate(value):
             yield from _options(inner, (*path, index))
 
 
-def _devices(site: Site | Also, path: Path) -> Iterator[Told]:
+def _devices(site: Site | Also, path: Path) -> Iterator[Diagnostic]:
     for index, device in enumerate(site.devices or ()):
         place = (*path, "devices", index)
         if device.host_key is None:
             if device.address and site.known_hosts is None and not _OF_HTTP & site.options.keys():
                 sentence = f"device {device.name} has no host_key, so the known_hosts file of the account decides"
-                yield Told(place, Level.NOTE, "no-host-key", sentence, _HOST_KEY_HINT)
+                yield Diagnostic(place, Level.NOTE, "no-host-key", sentence, _HOST_KEY_HINT)
         elif not _is_host_key(device.host_key):
             sentence = f"the host_key of device {device.name} is not <type> <base64>"
-            yield Told((*place, "host_key"), Level.ERROR, "bad-host-key", sentence, _HOST_KEY_HINT)
+            yield Diagnostic((*place, "host_key"), Level.ERROR, "bad-host-key", sentence, _HOST_KEY_HINT)
 
 
 def _is_host_key(text: str) -> bool:
@@ -193,28 +199,30 @@ def _is_host_key(text: str) -> bool:
     return bool(kind) and blob.startswith(len(name).to_bytes(4, "big") + name) and len(blob) > len(name) + 8
 
 
-def _pairs(inventory: Inventory) -> Iterator[Told]:
+def _pairs(inventory: Inventory) -> Iterator[Diagnostic]:
     seen: set[str] = set()
     for index, pair in enumerate(inventory.pairs):
         if pair.name in seen:
             sentence = f"two pairs are called {pair.name}"
-            yield Told(("pairs", index, "name"), Level.ERROR, "duplicate-pair", sentence)
+            yield Diagnostic(("pairs", index, "name"), Level.ERROR, "duplicate-pair", sentence)
         seen.add(pair.name)
         adapters = {inventory.sites[name].adapter for name in pair.sites}
         if len(adapters) > 1:
             sentence = f"the sites of pair {pair.name} use different adapters: {', '.join(sorted(adapters))}"
-            yield Told(("pairs", index, "sites"), Level.NOTE, "mixed-adapters", sentence)
+            yield Diagnostic(("pairs", index, "sites"), Level.NOTE, "mixed-adapters", sentence)
         for position, service in enumerate(pair.services):
             if not service.isprintable() or service != service.strip():
                 sentence = f"the name {service!a} has a character that cannot be seen, or a blank at its end"
                 hint = "no device is sent such a name; type it anew instead of pasting it"
-                yield Told(("pairs", index, "services", position), Level.ERROR, "service-unseen", sentence, hint)
+                yield Diagnostic(
+                    ("pairs", index, "services", position), Level.ERROR, "service-unseen", sentence, hint
+                )
         handed = sorted({name for site in pair.sites for name in _handed_a_service(inventory.sites[site])})
         for position, service in enumerate(pair.services):
             if handed and service.startswith("-"):
                 sentence = f"{service} would be taken for an option by the command {handed[0]}, which is handed it"
                 place: Path = ("pairs", index, "services", position)
-                yield Told(
+                yield Diagnostic(
                     place, Level.ERROR, "service-is-option", sentence, "hand on FAILOVER_SERVICE instead of {service}"
                 )
 
@@ -227,18 +235,22 @@ def _handed_a_service(site: Site) -> Iterator[str]:
             yield name
 
 
-def _hooks(inventory: Inventory) -> Iterator[Told]:
+def _hooks(inventory: Inventory) -> Iterator[Diagnostic]:
     """A URL is recorded with each run; what a receiver knows its callers by does not belong in it."""
     for index, hook in enumerate(inventory.hooks):
         if hook.webhook is not None and not _has_port(hook.webhook.url):
             place: Path = ("hooks", index, "webhook", "url")
-            yield Told(place, Level.ERROR, "bad-port", f"the port of hook {hook.name} is none", "it is 1 to 65535")
+            yield Diagnostic(
+                place, Level.ERROR, "bad-port", f"the port of hook {hook.name} is none", "it is 1 to 65535"
+            )
             continue
         query = urlsplit(hook.webhook.url).query if hook.webhook else ""
         if any(_SECRET_KEY.search(key) for key, _ in parse_qsl(query)):
             sentence = f"the URL of hook {hook.name} has a secret in it"
             place = ("hooks", index, "webhook", "url")
-            yield Told(place, Level.WARNING, "inline-secret", sentence, "a receiver can check the signature instead")
+            yield Diagnostic(
+                place, Level.WARNING, "inline-secret", sentence, "a receiver can check the signature instead"
+            )
 
 
 def _has_port(url: str) -> bool:

@@ -7,26 +7,28 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from orchestrator.documents.source_map import Path, Told
+from orchestrator.documents.source_map import Diagnostic, Path
 from orchestrator.family.contract import ActionSpec
 from orchestrator.model.findings import Level
 from orchestrator.model.runbook import Check, Do, Runbook, Step
 from orchestrator.suggestions import suggest
 
 
-def claimed(step: Step, path: Path, actions: Mapping[str, ActionSpec]) -> Iterator[Told]:
+def claimed(step: Step, path: Path, actions: Mapping[str, ActionSpec]) -> Iterator[Diagnostic]:
     """What belongs to a whole site is shut under a claim, and opened only by who gives one up."""
     if step.do is not None and _is_of_site(step.do, actions):
         wanted = "hold" if _shuts(step.do, actions) else "release"
         if step.claim != wanted:
             sentence = f"{step.do.action} changes the whole site for every service, and step {step.id} "
             sentence += "does not claim it" if step.claim is None else f"claims it with {step.claim}"
-            yield Told((*path, "do"), Level.ERROR, "unclaimed-site", sentence, f"add `claim: {wanted}` to the step")
+            yield Diagnostic(
+                (*path, "do"), Level.ERROR, "unclaimed-site", sentence, f"add `claim: {wanted}` to the step"
+            )
         if step.claim == "release" and step.timeout is None:
             sentence = (
                 f"step {step.id} waits until no other service relies on what it changes, and could wait for ever"
             )
-            yield Told(path, Level.ERROR, "waits-for-ever", sentence, "give it a timeout")
+            yield Diagnostic(path, Level.ERROR, "waits-for-ever", sentence, "give it a timeout")
     if step.undo is not None and _is_of_site(step.undo.do, actions):
         is_release = step.claim == "hold" and not _shuts(step.undo.do, actions)
         if not is_release or step.do is None or step.do.action != step.undo.do.action:
@@ -34,7 +36,7 @@ def claimed(step: Step, path: Path, actions: Mapping[str, ActionSpec]) -> Iterat
                 f"the undo of step {step.id} changes the whole site for every service, and gives up no claim on it"
             )
             hint = "only the undo of a step with `claim: hold` may, and only what that step shut"
-            yield Told((*path, "undo"), Level.ERROR, "unclaimed-site", sentence, hint)
+            yield Diagnostic((*path, "undo"), Level.ERROR, "unclaimed-site", sentence, hint)
 
 
 def _is_of_site(do: Do, actions: Mapping[str, ActionSpec]) -> bool:
@@ -47,7 +49,7 @@ def _shuts(do: Do, actions: Mapping[str, ActionSpec]) -> bool:
     return all(do.args.get(name) == value for name, value in shut.items())
 
 
-def reconfirmed(runbook: Runbook) -> Iterator[Told]:
+def reconfirmed(runbook: Runbook) -> Iterator[Diagnostic]:
     """What guarded waits have proven since the first change is read again in the round of the point of no return."""
     point = next((index for index, step in enumerate(runbook.steps) if step.point_of_no_return), None)
     if point is None or not runbook.steps[point].changes:
@@ -64,7 +66,7 @@ def reconfirmed(runbook: Runbook) -> Iterator[Told]:
                     f"{check.on} {check.reading}: {values}"
                 )
                 hint = "add it to `reconfirm` there; a decision or a resume may lie between the two"
-                yield Told(("steps", point), Level.ERROR, "not-reconfirmed", sentence, hint)
+                yield Diagnostic(("steps", point), Level.ERROR, "not-reconfirmed", sentence, hint)
 
 
 def _includes(one: Check, other: Check) -> bool:
@@ -72,7 +74,7 @@ def _includes(one: Check, other: Check) -> bool:
     return (one.on, one.reading) == (other.on, other.reading) and other.where.items() <= one.where.items()
 
 
-def foreseen(runbook: Runbook) -> Iterator[Told]:
+def foreseen(runbook: Runbook) -> Iterator[Diagnostic]:
     """Decisions on items that are needed after a change are foreseen before it. What no reading shows, as a command of
     the operator's own, gives up nothing that a service needs."""
     decides = {step.id for step in runbook.steps if step.decide is not None}
@@ -85,11 +87,11 @@ def foreseen(runbook: Runbook) -> Iterator[Told]:
         if step.foresee is not None and step.foresee not in decides:
             sentence = f"foresee names {step.foresee}, which is no step that decides on items"
             hint = suggest(step.foresee, decides, label="such steps")
-            yield Told((*path, "foresee"), Level.ERROR, "foresee-unknown", sentence, hint)
+            yield Diagnostic((*path, "foresee"), Level.ERROR, "foresee-unknown", sentence, hint)
         if step.decide is not None and is_before and index > first and step.id not in seen:
             sentence = (
                 f"step {step.id} needs decisions after something was changed, and no earlier step foresees them"
             )
             hint = f"add a step with `foresee: {step.id}` before step {runbook.steps[first].id}"
-            yield Told((*path, "decide"), Level.ERROR, "unforeseen-decisions", sentence, hint)
+            yield Diagnostic((*path, "decide"), Level.ERROR, "unforeseen-decisions", sentence, hint)
         is_before = is_before and not step.point_of_no_return

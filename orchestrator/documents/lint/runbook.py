@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 from orchestrator.documents.lint.promises import claimed, foreseen, reconfirmed
 from orchestrator.documents.lint.vocabulary import ALWAYS_LEGAL, lint_words
-from orchestrator.documents.source_map import Lines, Path, Told, findings_of
+from orchestrator.documents.source_map import Diagnostic, Lines, Path, findings_of
 from orchestrator.family.contract import ActionSpec, Call, ReadingSpec
 from orchestrator.model.findings import Finding, Level
 from orchestrator.model.runbook import Choice, Runbook, Side, Step
@@ -40,7 +40,7 @@ def lint(
 
     ``side``: whose declarations these are; the words on the other side are left to another call. None: both sides'.
     """
-    told: list[Told] = list(lint_words(runbook, readings, actions, side=side))
+    told: list[Diagnostic] = list(lint_words(runbook, readings, actions, side=side))
     point = next((index for index, step in enumerate(runbook.steps) if step.point_of_no_return), None)
     told += _points(runbook)
     told += _gate_names(runbook)
@@ -58,23 +58,27 @@ def lint(
     return findings_of(told, file=file, lines=lines)
 
 
-def _points(runbook: Runbook) -> Iterator[Told]:
+def _points(runbook: Runbook) -> Iterator[Diagnostic]:
     """One point of no return: two contradict each other; none leaves a runbook that changes both sites open-ended."""
     points = [index for index, step in enumerate(runbook.steps) if step.point_of_no_return]
     for index in points[1:]:
         sentence = f"step {runbook.steps[points[0]].id} is the point of no return already"
-        yield Told(("steps", index, "point_of_no_return"), Level.ERROR, "second-point-of-no-return", sentence)
+        yield Diagnostic(("steps", index, "point_of_no_return"), Level.ERROR, "second-point-of-no-return", sentence)
     for index in points[:1]:
         if not runbook.steps[index].changes:
             sentence = f"step {runbook.steps[index].id} is the point of no return, and changes nothing"
-            yield Told(("steps", index, "point_of_no_return"), Level.WARNING, "idle-point-of-no-return", sentence)
+            yield Diagnostic(
+                ("steps", index, "point_of_no_return"), Level.WARNING, "idle-point-of-no-return", sentence
+            )
     sides = {step.do.on for step in runbook.steps if step.do is not None}
     if not points and len(sides) > 1:
         sentence = "the runbook changes both sites, and has no point of no return"
-        yield Told((), Level.WARNING, "no-point-of-no-return", sentence, "mark the step that lets the target serve")
+        yield Diagnostic(
+            (), Level.WARNING, "no-point-of-no-return", sentence, "mark the step that lets the target serve"
+        )
 
 
-def _keys_without_effect(step: Step, path: Path) -> Iterator[Told]:
+def _keys_without_effect(step: Step, path: Path) -> Iterator[Diagnostic]:
     """Keys that a step of this shape never uses: somebody meant something else."""
     pointless = {
         "expect": not step.changes or step.for_each is not None,
@@ -99,10 +103,10 @@ def _keys_without_effect(step: Step, path: Path) -> Iterator[Told]:
             if key == "expect" and step.for_each is not None:
                 reason = "which lists its items again instead"
             sentence = f"{key} has no effect in step {step.id}, {reason}"
-            yield Told((*path, key), Level.ERROR, "no-effect", sentence)
+            yield Diagnostic((*path, key), Level.ERROR, "no-effect", sentence)
 
 
-def _change(step: Step, path: Path, actions: Mapping[str, ActionSpec], *, is_before: bool) -> Iterator[Told]:
+def _change(step: Step, path: Path, actions: Mapping[str, ActionSpec], *, is_before: bool) -> Iterator[Diagnostic]:
     """A change is proven by a reading, or may be sent twice; and it can be taken back, if anything could do that."""
     spec = None if step.do is None else actions.get(step.do.action)
     if spec is None:
@@ -110,22 +114,22 @@ def _change(step: Step, path: Path, actions: Mapping[str, ActionSpec], *, is_bef
     # Working through items lists them again after each round: an item that is no longer listed is the proof.
     if not spec.idempotent and not step.expect and step.for_each is None:
         sentence = f"step {step.id} changes something, has no expect, and {spec.name} must not be sent twice"
-        yield Told(path, Level.ERROR, "needs-expect", sentence, "say which reading shows that it was done")
+        yield Diagnostic(path, Level.ERROR, "needs-expect", sentence, "say which reading shows that it was done")
     if not step.require and not step.only_if and step.for_each is None:
         sentence = f"step {step.id} changes something, and requires nothing that is read right before"
         hint = "say which reading must hold at that moment; a run may be resumed there hours later"
-        yield Told(path, Level.WARNING, "stands-on-nothing", sentence, hint)
+        yield Diagnostic(path, Level.WARNING, "stands-on-nothing", sentence, hint)
     if not is_before or step.undo is not None or step.leaves or _undo_of(step, spec) is not None:
         return
     sentence = f"step {step.id} comes before the point of no return, and has no undo"
     if spec.inverse is not None:
-        yield Told(path, Level.ERROR, "missing-undo", sentence, f"its inverse is {spec.inverse}")
+        yield Diagnostic(path, Level.ERROR, "missing-undo", sentence, f"its inverse is {spec.inverse}")
     elif step.for_each is not None:
         sentence = f"step {step.id} comes before the point of no return, and nothing undoes {spec.name}"
-        yield Told(path, Level.NOTE, "no-inverse", sentence)
+        yield Diagnostic(path, Level.NOTE, "no-inverse", sentence)
     else:
         hint = "give it an undo, or say with `leaves` what stays changed when the run is rolled back"
-        yield Told(path, Level.ERROR, "missing-undo", sentence, hint)
+        yield Diagnostic(path, Level.ERROR, "missing-undo", sentence, hint)
 
 
 def _undo_of(step: Step, spec: ActionSpec) -> Call | None:
@@ -133,45 +137,47 @@ def _undo_of(step: Step, spec: ActionSpec) -> Call | None:
     return None if step.do is None else spec.undo_of(Call("", step.do.args))
 
 
-def _undo(step: Step, path: Path, actions: Mapping[str, ActionSpec], *, is_before: bool) -> Iterator[Told]:
+def _undo(step: Step, path: Path, actions: Mapping[str, ActionSpec], *, is_before: bool) -> Iterator[Diagnostic]:
     if step.undo is None or step.do is None:
         return
     place = (*path, "undo")
     if not is_before:
         sentence = f"step {step.id} has an undo, and there is no way back from it"
         hint = "remove it, or move the point of no return"
-        yield Told(place, Level.ERROR, "undo-after-point-of-no-return", sentence, hint)
+        yield Diagnostic(place, Level.ERROR, "undo-after-point-of-no-return", sentence, hint)
     spec, undoes = actions.get(step.do.action), actions.get(step.undo.do.action)
     if undoes is not None and not undoes.idempotent and not step.undo.expect:
         sentence = f"the undo of step {step.id} has no expect, and {undoes.name} must not be sent twice"
-        yield Told(place, Level.ERROR, "needs-expect", sentence, "say which reading shows that it was undone")
+        yield Diagnostic(place, Level.ERROR, "needs-expect", sentence, "say which reading shows that it was undone")
     if step.undo.do == step.do:
-        yield Told(place, Level.ERROR, "undo-repeats-do", f"the undo of step {step.id} does the same once more")
+        yield Diagnostic(place, Level.ERROR, "undo-repeats-do", f"the undo of step {step.id} does the same once more")
     elif step.undo.do.on != step.do.on:
         sentence = f"the undo of step {step.id} is on the other site than what it takes back"
-        yield Told(place, Level.WARNING, "undo-elsewhere", sentence)
+        yield Diagnostic(place, Level.WARNING, "undo-elsewhere", sentence)
     elif spec is not None and spec.inverse not in (None, step.undo.do.action):
         sentence = f"the undo of step {step.id} is {step.undo.do.action}, but the inverse is {spec.inverse}"
-        yield Told(place, Level.WARNING, "undo-not-inverse", sentence)
+        yield Diagnostic(place, Level.WARNING, "undo-not-inverse", sentence)
 
 
-def _wait(step: Step, path: Path) -> Iterator[Told]:
+def _wait(step: Step, path: Path) -> Iterator[Diagnostic]:
     if not step.until:
         return
     if step.when_stalled is None and step.timeout is None:
         sentence = f"step {step.id} could wait for ever"
-        yield Told(path, Level.ERROR, "waits-for-ever", sentence, "give it when_stalled (with progress) or a timeout")
+        yield Diagnostic(
+            path, Level.ERROR, "waits-for-ever", sentence, "give it when_stalled (with progress) or a timeout"
+        )
     if step.poll.min > step.poll.max:
-        yield Told(
+        yield Diagnostic(
             (*path, "poll"), Level.ERROR, "poll-bounds", "the shortest time between readings is the longer one"
         )
     if step.when_stalled is not None and step.timeout is not None and step.when_stalled.after >= step.timeout:
         sentence = f"step {step.id} ends before it could be called stalled"
-        yield Told((*path, "timeout"), Level.WARNING, "timeout-before-stall", sentence)
+        yield Diagnostic((*path, "timeout"), Level.WARNING, "timeout-before-stall", sentence)
     for index, guard in enumerate(step.guard):
         if any((guard.on, guard.reading, guard.where) == (goal.on, goal.reading, goal.where) for goal in step.until):
             sentence = f"step {step.id} guards what it waits for, so the guard is broken until the wait is over"
-            yield Told((*path, "guard", index), Level.ERROR, "guard-repeats-until", sentence)
+            yield Diagnostic((*path, "guard", index), Level.ERROR, "guard-repeats-until", sentence)
 
 
 class _Gate(NamedTuple):
@@ -188,33 +194,33 @@ def _gates_of(step: Step, path: Path) -> Iterator[_Gate]:
             yield _Gate(gate.gate, gate.choices, gate.unattended, (*path, key))
 
 
-def _gate_names(runbook: Runbook) -> Iterator[Told]:
+def _gate_names(runbook: Runbook) -> Iterator[Diagnostic]:
     """A decision is given to a gate by its name, so one name must mean one set of choices."""
     seen: dict[str, frozenset[str]] = {}
     for index, step in enumerate(runbook.steps):
         for gate in _gates_of(step, ("steps", index)):
             if gate.name in _RESERVED_GATES:
                 sentence = f"gate {gate.name} opens on its own when something fails"
-                yield Told((*gate.path, "gate"), Level.ERROR, "reserved-gate", sentence, "choose another name")
+                yield Diagnostic((*gate.path, "gate"), Level.ERROR, "reserved-gate", sentence, "choose another name")
             choices = frozenset(gate.choices)
             if seen.setdefault(gate.name, choices) != choices:
                 sentence = f"gate {gate.name} is used before with other choices"
-                yield Told((*gate.path, "gate"), Level.ERROR, "gate-differs", sentence)
+                yield Diagnostic((*gate.path, "gate"), Level.ERROR, "gate-differs", sentence)
 
 
-def _gates(step: Step, path: Path, *, is_after: bool) -> Iterator[Told]:
+def _gates(step: Step, path: Path, *, is_after: bool) -> Iterator[Diagnostic]:
     for gate in _gates_of(step, path):
         # To revert is a choice about the whole lane, so no item can be asked about it; unattended it can happen.
         legal = (*gate.choices, *ALWAYS_LEGAL, *(("revert",) if gate.path[-1] == "decide" else ()))
         if gate.unattended not in legal:
             sentence = f"gate {gate.name} does {gate.unattended} unattended, which is not one of its choices"
             hint = suggest(gate.unattended, legal, label="choices")
-            yield Told((*gate.path, "unattended"), Level.ERROR, "unattended-not-a-choice", sentence, hint)
+            yield Diagnostic((*gate.path, "unattended"), Level.ERROR, "unattended-not-a-choice", sentence, hint)
         if is_after and "revert" in (*gate.choices, gate.unattended):
             sentence = f"gate {gate.name} offers revert after the point of no return"
-            yield Told((*gate.path, "choices"), Level.ERROR, "revert-after-point-of-no-return", sentence)
+            yield Diagnostic((*gate.path, "choices"), Level.ERROR, "revert-after-point-of-no-return", sentence)
         if len(set(gate.choices)) != len(gate.choices):
-            yield Told(
+            yield Diagnostic(
                 (*gate.path, "choices"), Level.ERROR, "choice-twice", f"gate {gate.name} offers a choice twice"
             )
         if gate.path[-1] == "decide":
@@ -224,14 +230,14 @@ def _gates(step: Step, path: Path, *, is_after: bool) -> Iterator[Told]:
         for choice in sorted({*gate.choices, gate.unattended} - set(fitting)):
             sentence = f"gate {gate.name} offers {choice}, which means nothing there"
             hint = f"choices of a {'wait' if is_wait else 'question'}: {', '.join(fitting)}"
-            yield Told((*gate.path, "choices"), Level.ERROR, "wrong-choice", sentence, hint)
+            yield Diagnostic((*gate.path, "choices"), Level.ERROR, "wrong-choice", sentence, hint)
         if gate.unattended == "retry":
             sentence = f"gate {gate.name} retries unattended, and nothing ends that"
             hint = "wait goes on for wait_at_most and then stops"
-            yield Told((*gate.path, "unattended"), Level.ERROR, "unattended-retry", sentence, hint)
+            yield Diagnostic((*gate.path, "unattended"), Level.ERROR, "unattended-retry", sentence, hint)
 
 
-def _decided_in(runbook: Runbook, index: int) -> Iterator[Told]:
+def _decided_in(runbook: Runbook, index: int) -> Iterator[Diagnostic]:
     step = runbook.steps[index]
     if step.for_each is None or step.for_each.decided_in is None:
         return
@@ -244,4 +250,6 @@ def _decided_in(runbook: Runbook, index: int) -> Iterator[Told]:
     if name not in earlier:
         sentence = f"decided_in names {name}, which is no earlier step that decides on items of {reading}"
         place = ("steps", index, "for_each", "decided_in")
-        yield Told(place, Level.ERROR, "decided-in-unknown", sentence, suggest(name, earlier, label="such steps"))
+        yield Diagnostic(
+            place, Level.ERROR, "decided-in-unknown", sentence, suggest(name, earlier, label="such steps")
+        )

@@ -5,18 +5,18 @@ Must never connect to anything: it compares a runbook with declarations, and kno
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from enum import Enum
 from types import NoneType, UnionType
 from typing import Any, Literal, NamedTuple, Union, get_args, get_origin, get_type_hints
 
-from orchestrator.core.comparisons import compared_by
-from orchestrator.documents.source_map import Path, Told, quoted
+from orchestrator.documents.source_map import Diagnostic, Path, quoted
 from orchestrator.family.contract import ActionSpec, ReadingSpec
 from orchestrator.family.reachability import model_of
+from orchestrator.model.comparisons import compared_by, known_comparisons
 from orchestrator.model.findings import Level
 from orchestrator.model.reading import Bounds, Reading, Scalar, WhereValue, field_names, item_field_names, item_model
-from orchestrator.model.runbook import Check, Comparison, Decide, Do, ForEach, Progress, Runbook, Side, Step
+from orchestrator.model.runbook import Check, Decide, Do, ForEach, Progress, Runbook, Side, Step
 from orchestrator.suggestions import suggest
 
 Readings = Mapping[str, ReadingSpec]
@@ -26,9 +26,11 @@ Actions = Mapping[str, ActionSpec]
 ALWAYS_LEGAL = ("stop", "wait")
 
 
-def lint_words(runbook: Runbook, readings: Readings, actions: Actions, *, side: Side | None = None) -> Iterator[Told]:
+def lint_words(
+    runbook: Runbook, readings: Readings, actions: Actions, *, side: Side | None = None
+) -> Iterator[Diagnostic]:
     """All errors of words, step by step; of the words on one ``side`` only, if that is given."""
-    sides = ("source", "target") if side is None else (side,)
+    sides: tuple[Side, ...] = ("source", "target") if side is None else (side,)
     for index, step in enumerate(runbook.steps):
         path: Path = ("steps", index)
         for check, place in checks_of(step, path):
@@ -40,8 +42,7 @@ def lint_words(runbook: Runbook, readings: Readings, actions: Actions, *, side: 
             if look.on in sides:
                 yield from _unknown_reading(look.reading, (*path, "report", number), readings)
         if step.compare is not None:
-            for on in sides:
-                yield from _compare(step.compare, on, (*path, "compare"), readings)
+            yield from _compare(step.compare, sides, (*path, "compare"), readings)
         if step.progress is not None and step.progress.on in sides:
             yield from _progress(step.progress, (*path, "progress"), readings)
         if step.do is not None and step.do.on in sides:
@@ -51,13 +52,16 @@ def lint_words(runbook: Runbook, readings: Readings, actions: Actions, *, side: 
             yield from _do(step.undo.do, (*path, "undo", "do"), actions, has_items=False, decide=None)
 
 
-def _compare(name: Comparison, side: str, path: Path, readings: Readings) -> Iterator[Told]:
+def _compare(name: str, sides: Sequence[Side], path: Path, readings: Readings) -> Iterator[Diagnostic]:
     """A comparison without its readings shows nothing, so its gate asks."""
-    for on, reading in compared_by(name):
-        if on == side and reading not in readings:
+    if name not in known_comparisons():
+        sentence = f"no comparison is called {quoted(name)}"
+        yield Diagnostic(path, Level.ERROR, "unknown-comparison", sentence, suggest(name, known_comparisons()))
+    for side, reading in compared_by(name):
+        if side in sides and reading not in readings:
             sentence = f"no reading is called {quoted(reading)}, so {name} shows nothing of the {side}"
             hint = "the run asks: --evidence REPORT, --attest TEXT or --accept-risk TEXT answers it beforehand"
-            yield Told(path, Level.WARNING, "comparison-unread", sentence, hint)
+            yield Diagnostic(path, Level.WARNING, "comparison-unread", sentence, hint)
 
 
 def checks_of(step: Step, path: Path) -> Iterator[tuple[Check, Path]]:
@@ -116,13 +120,15 @@ def _model(name: str, readings: Readings) -> type[Reading] | None:
     return model_of(readings[name]) if name in readings else None
 
 
-def _unknown_reading(name: str, path: Path, readings: Readings) -> Iterator[Told]:
+def _unknown_reading(name: str, path: Path, readings: Readings) -> Iterator[Diagnostic]:
     if _model(name, readings) is None:
         hint = suggest(name, {one for one in readings if _model(one, readings) is not None})
-        yield Told((*path, "reading"), Level.ERROR, "unknown-reading", f"no reading is called {quoted(name)}", hint)
+        yield Diagnostic(
+            (*path, "reading"), Level.ERROR, "unknown-reading", f"no reading is called {quoted(name)}", hint
+        )
 
 
-def _check(check: Check, path: Path, readings: Readings) -> Iterator[Told]:
+def _check(check: Check, path: Path, readings: Readings) -> Iterator[Diagnostic]:
     yield from _unknown_reading(check.reading, path, readings)
     model = _model(check.reading, readings)
     if model is not None:
@@ -130,7 +136,7 @@ def _check(check: Check, path: Path, readings: Readings) -> Iterator[Told]:
         yield from _where(check.where, (*path, "where"), kinds, f"reading {check.reading}")
 
 
-def _for_each(each: ForEach, path: Path, readings: Readings) -> Iterator[Told]:
+def _for_each(each: ForEach, path: Path, readings: Readings) -> Iterator[Diagnostic]:
     yield from _unknown_reading(each.reading, path, readings)
     model = _model(each.reading, readings)
     if model is None:
@@ -138,13 +144,13 @@ def _for_each(each: ForEach, path: Path, readings: Readings) -> Iterator[Told]:
     item = item_model(model)
     if item is None:
         sentence = f"reading {each.reading} has no items to work through"
-        yield Told((*path, "reading"), Level.ERROR, "no-items", sentence)
+        yield Diagnostic((*path, "reading"), Level.ERROR, "no-items", sentence)
         return
     kinds = _kinds(item, item_field_names(model))
     yield from _where(each.where, (*path, "where"), kinds, f"an item of {each.reading}")
 
 
-def _progress(progress: Progress, path: Path, readings: Readings) -> Iterator[Told]:
+def _progress(progress: Progress, path: Path, readings: Readings) -> Iterator[Diagnostic]:
     yield from _unknown_reading(progress.reading, path, readings)
     model = _model(progress.reading, readings)
     if model is None:
@@ -154,36 +160,40 @@ def _progress(progress: Progress, path: Path, readings: Readings) -> Iterator[To
     if progress.field not in numbers:
         code = "progress-not-a-number" if progress.field in kinds else "unknown-field"
         sentence = f"progress must be a number of reading {progress.reading}, not {quoted(progress.field)}"
-        yield Told((*path, "field"), Level.ERROR, code, sentence, suggest(progress.field, numbers))
+        yield Diagnostic((*path, "field"), Level.ERROR, code, sentence, suggest(progress.field, numbers))
 
 
-def _where(where: Mapping[str, WhereValue], path: Path, kinds: Mapping[str, _Kind], what: str) -> Iterator[Told]:
+def _where(
+    where: Mapping[str, WhereValue], path: Path, kinds: Mapping[str, _Kind], what: str
+) -> Iterator[Diagnostic]:
     for name, value in where.items():
         place = (*path, name)
         if name not in kinds:
             sentence = f"{what} has no field {quoted(name)}"
-            yield Told(place, Level.ERROR, "unknown-field", sentence, suggest(name, kinds))
+            yield Diagnostic(place, Level.ERROR, "unknown-field", sentence, suggest(name, kinds))
         elif isinstance(value, Bounds):
             yield from _range(name, value, kinds[name], place)
         elif isinstance(value, tuple):
             if not value:
-                yield Told(place, Level.ERROR, "never-true", f"{name} is one of nothing, which is never true")
+                yield Diagnostic(place, Level.ERROR, "never-true", f"{name} is one of nothing, which is never true")
             for one in value:
                 yield from _scalar(name, one, kinds[name], place)
         else:
             yield from _scalar(name, value, kinds[name], place)
 
 
-def _range(name: str, bounds: Bounds, kind: _Kind, path: Path) -> Iterator[Told]:
+def _range(name: str, bounds: Bounds, kind: _Kind, path: Path) -> Iterator[Diagnostic]:
     if kind.name not in ("a number", "a whole number"):
-        yield Told(path, Level.ERROR, "wrong-where-value", f"{name} is {kind.name}, so it has no range")
+        yield Diagnostic(path, Level.ERROR, "wrong-where-value", f"{name} is {kind.name}, so it has no range")
     elif bounds.at_least is None and bounds.at_most is None:
-        yield Told(path, Level.ERROR, "no-bounds", f"the range of {name} has no bounds", "give at_least or at_most")
+        yield Diagnostic(
+            path, Level.ERROR, "no-bounds", f"the range of {name} has no bounds", "give at_least or at_most"
+        )
     elif bounds.at_least is not None and bounds.at_most is not None and bounds.at_least > bounds.at_most:
-        yield Told(path, Level.ERROR, "never-true", f"the range of {name} is empty, so it is never true")
+        yield Diagnostic(path, Level.ERROR, "never-true", f"the range of {name} is empty, so it is never true")
 
 
-def _scalar(name: str, value: Scalar, kind: _Kind, path: Path) -> Iterator[Told]:
+def _scalar(name: str, value: Scalar, kind: _Kind, path: Path) -> Iterator[Diagnostic]:
     match kind.name:
         case "true or false":
             fits = isinstance(value, bool)
@@ -197,44 +207,48 @@ def _scalar(name: str, value: Scalar, kind: _Kind, path: Path) -> Iterator[Told]
         return
     sentence = f"{name} is {kind.name}, and is never {quoted(value)}"
     hint = suggest(str(value), kind.words, label="allowed") if kind.words else ""
-    yield Told(path, Level.ERROR, "wrong-where-value", sentence, hint)
+    yield Diagnostic(path, Level.ERROR, "wrong-where-value", sentence, hint)
 
 
 # --- actions ---------------------------------------------------------------------------------------------
 
 
-def _do(do: Do, path: Path, actions: Actions, *, has_items: bool, decide: Decide | None) -> Iterator[Told]:
+def _do(do: Do, path: Path, actions: Actions, *, has_items: bool, decide: Decide | None) -> Iterator[Diagnostic]:
     """Does a call fit the action's declaration? An undo has neither items nor decisions: it works on the service."""
     spec = actions.get(do.action)
     if spec is None:
         sentence = f"no action is called {quoted(do.action)}"
-        yield Told((*path, "action"), Level.ERROR, "unknown-action", sentence, suggest(do.action, actions))
+        yield Diagnostic((*path, "action"), Level.ERROR, "unknown-action", sentence, suggest(do.action, actions))
         return
     written = [name for name, argument in spec.arguments.items() if argument.filled_by == "runbook"]
     for name in do.args:
         if name not in spec.arguments:
             sentence = f"{do.action} has no argument {quoted(name)}"
-            yield Told((*path, "args", name), Level.ERROR, "unknown-argument", sentence, suggest(name, written))
+            yield Diagnostic((*path, "args", name), Level.ERROR, "unknown-argument", sentence, suggest(name, written))
         elif name not in written:
             filler = spec.arguments[name].filled_by
             sentence = f"argument {name} of {do.action} is filled by the {filler}, not by the runbook"
-            yield Told((*path, "args", name), Level.ERROR, "filled-argument", sentence, "leave it out")
+            yield Diagnostic((*path, "args", name), Level.ERROR, "filled-argument", sentence, "leave it out")
     for name, argument in spec.arguments.items():
         label = f"argument {name} of {do.action}"
         if argument.filled_by == "item" and not has_items:
-            yield Told(path, Level.ERROR, "needs-for-each", f"{label} is filled by an item, and there is no for_each")
+            yield Diagnostic(
+                path, Level.ERROR, "needs-for-each", f"{label} is filled by an item, and there is no for_each"
+            )
         elif argument.filled_by == "decision" and decide is None:
-            yield Told(path, Level.ERROR, "needs-decide", f"{label} is filled by a decision, and there is no decide")
+            yield Diagnostic(
+                path, Level.ERROR, "needs-decide", f"{label} is filled by a decision, and there is no decide"
+            )
         elif argument.filled_by == "runbook" and name not in do.args:
             hint = f"choices: {', '.join(argument.choices)}" if argument.choices else ""
-            yield Told(path, Level.ERROR, "missing-argument", f"{label} is missing", hint)
+            yield Diagnostic(path, Level.ERROR, "missing-argument", f"{label} is missing", hint)
         elif argument.filled_by == "runbook" and argument.choices and do.args[name] not in argument.choices:
             sentence = f"{label} cannot be {quoted(do.args[name])}"
             hint = suggest(do.args[name], argument.choices, label="choices")
-            yield Told((*path, "args", name), Level.ERROR, "wrong-argument", sentence, hint)
+            yield Diagnostic((*path, "args", name), Level.ERROR, "wrong-argument", sentence, hint)
 
 
-def _items(step: Step, do: Do, path: Path, actions: Actions) -> Iterator[Told]:
+def _items(step: Step, do: Do, path: Path, actions: Actions) -> Iterator[Diagnostic]:
     """A step that works through items must name them to its action, and use what was decided."""
     spec = actions.get(do.action)
     if spec is None or step.for_each is None:
@@ -242,16 +256,16 @@ def _items(step: Step, do: Do, path: Path, actions: Actions) -> Iterator[Told]:
     fillers = {argument.filled_by for argument in spec.arguments.values()}
     if "item" not in fillers:
         sentence = f"{do.action} takes no item, so for_each would repeat it on the service"
-        yield Told((*path, "for_each"), Level.ERROR, "item-not-used", sentence)
+        yield Diagnostic((*path, "for_each"), Level.ERROR, "item-not-used", sentence)
     if step.decide is None:
         return
     decided = [argument for argument in spec.arguments.values() if argument.filled_by == "decision"]
     if not decided:
         sentence = f"{do.action} takes no decision, so what gate {step.decide.gate} decides has no effect"
-        yield Told((*path, "decide"), Level.ERROR, "decision-not-used", sentence)
+        yield Diagnostic((*path, "decide"), Level.ERROR, "decision-not-used", sentence)
     for argument in decided:
         for choice in step.decide.choices:
             if choice not in (*argument.choices, *ALWAYS_LEGAL) and argument.choices:
                 sentence = f"{do.action} cannot do what choice {choice} says"
                 hint = f"choices: {', '.join(argument.choices)}"
-                yield Told((*path, "decide", "choices"), Level.ERROR, "wrong-choice", sentence, hint)
+                yield Diagnostic((*path, "decide", "choices"), Level.ERROR, "wrong-choice", sentence, hint)

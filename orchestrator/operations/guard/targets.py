@@ -17,11 +17,11 @@ from orchestrator.model.reading import Reading
 from orchestrator.model.runbook import Side
 from orchestrator.operations.read_only_sessions import reading_only
 from orchestrator.operations.runtime import Tools
-from orchestrator.reports.guard_decision import Standing
+from orchestrator.reports.guard_decision import GuardDecision
 
 
 @dataclass(frozen=True, slots=True)
-class Beat:
+class GuardTarget:
     """Whom a guard is put up for: ``services`` of ``site``, whose ``mate`` serves meanwhile."""
 
     inventory: Inventory
@@ -31,59 +31,59 @@ class Beat:
     mate: str
 
 
-class Post(Protocol):
+class GuardStrategy(Protocol):
     """One family's part of a guard."""
 
     # Every runbook that it may have led.
     runbooks: frozenset[str]
     # Does what it did last? Otherwise the guard goes on until somebody has restored the site.
-    lasts: bool
+    is_permanent: bool
     # Could not everything be done that should be?
-    is_short: bool
+    is_degraded: bool
 
     @property
     def read(self) -> Sequence[ReadBefore]:
         """What the last round of readings found, for the record of the run that follows it."""
         ...
 
-    def look(self) -> Standing:
+    def assess(self) -> GuardDecision:
         """What is to be done now."""
         ...
 
-    def see_lost(self, now: Standing, *, failed: bool, restored: str | None) -> None:
+    def validate_guardable(self, now: GuardDecision, *, failed: bool, restored: str | None) -> None:
         """Refuse to guard a site that serves, or one that is well: raises ``NotStarted``.
 
         ``failed``: a record says that it did; ``restored``: the run that brought it back since.
         """
         ...
 
-    def notice(self) -> str:
+    def warning(self) -> str:
         """What is to be known before it begins; empty: nothing."""
         ...
 
-    def promise(self) -> str:
+    def describe(self) -> str:
         """What it will do, in a sentence."""
         ...
 
-    def runbook(self, now: Standing) -> str:
+    def runbook(self, now: GuardDecision) -> str:
         """The runbook of the run that does it."""
         ...
 
-    def refused(self, now: Standing) -> str:
+    def refused(self, now: GuardDecision) -> str:
         """That run was refused: what is tried instead, in words; empty: the same again."""
         ...
 
 
-class Looks:
+class ReadOnlySessions:
     """The sessions of a guard, which can only read. No device is spoken to before they are used. What they read in one
     round is kept: ``read``, of the guarded services alone."""
 
-    def __init__(self, tools: Tools, beat: Beat, stack: ExitStack) -> None:
-        sites = beat.inventory.sites
-        self._clock, self._services = tools.clock, frozenset(beat.services)
+    def __init__(self, tools: Tools, target: GuardTarget, stack: ExitStack) -> None:
+        sites = target.inventory.sites
+        self._clock, self._services = tools.clock, frozenset(target.services)
         self._adapters: dict[Side, Adapter] = {
-            "source": stack.enter_context(reading_only(tools, sites[beat.site])),
-            "target": stack.enter_context(reading_only(tools, sites[beat.mate])),
+            "source": stack.enter_context(reading_only(tools, sites[target.site])),
+            "target": stack.enter_context(reading_only(tools, sites[target.mate])),
         }
         self.read: list[ReadBefore] = []
 

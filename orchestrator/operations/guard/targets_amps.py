@@ -12,46 +12,48 @@ from orchestrator.errors import NotStarted
 from orchestrator.family.reachability import REACHABILITY
 from orchestrator.model.plan import ReadBefore
 from orchestrator.model.readings import Reachability
-from orchestrator.operations.guard.targets import Beat, Looks
+from orchestrator.operations.guard.targets import GuardTarget, ReadOnlySessions
 from orchestrator.operations.runtime import Tools
-from orchestrator.reports.guard_decision import Standing
-from orchestrator.reports.guard_decision_amps import AmpsSight, standing_amps
+from orchestrator.reports.guard_decision import GuardDecision
+from orchestrator.reports.guard_decision_amps import AmpsGuardObservation, decide_guard_amps
 
 _GUARD = "amps/guard"
 
 
-class InstancePost:
-    """See ``posts.Post``."""
+class InstanceGuard:
+    """See ``targets.GuardStrategy``."""
 
     runbooks = frozenset({_GUARD})
-    lasts = False
-    is_short = False
+    is_permanent = False
+    is_degraded = False
 
-    def __init__(self, tools: Tools, beat: Beat, stack: ExitStack) -> None:
-        self._beat, self._looks = beat, Looks(tools, beat, stack)
+    def __init__(self, tools: Tools, target: GuardTarget, stack: ExitStack) -> None:
+        self._target, self._sessions = target, ReadOnlySessions(tools, target, stack)
 
     @property
     def read(self) -> Sequence[ReadBefore]:
-        """See ``posts.Post``."""
-        return self._looks.read
+        """See ``targets.GuardStrategy``."""
+        return self._sessions.read
 
-    def look(self) -> Standing:
-        """See ``posts.Post``."""
-        services = self._beat.services
-        self._looks.start()
-        told = self._looks.ask("source", REACHABILITY, services)
+    def assess(self) -> GuardDecision:
+        """See ``targets.GuardStrategy``."""
+        services = self._target.services
+        self._sessions.start()
+        told = self._sessions.ask("source", REACHABILITY, services)
         here = {name: one for name, one in told.items() if isinstance(one, Reachability)}
         if not any(one.answers for one in here.values()):
-            return standing_amps(AmpsSight(here, {}, {}))
-        doors = self._looks.ask("source", "transports", services)
-        return standing_amps(AmpsSight(here, doors, self._looks.ask("target", "transports", services)))
+            return decide_guard_amps(AmpsGuardObservation(here, {}, {}))
+        doors = self._sessions.ask("source", "transports", services)
+        return decide_guard_amps(
+            AmpsGuardObservation(here, doors, self._sessions.ask("target", "transports", services))
+        )
 
-    def see_lost(self, now: Standing, *, failed: bool, restored: str | None) -> None:
-        """See ``posts.Post``. Across sync links both instances of a healthy pair let clients in."""
-        site = self._beat.site
+    def validate_guardable(self, now: GuardDecision, *, failed: bool, restored: str | None) -> None:
+        """See ``targets.GuardStrategy``. Across sync links both instances of a healthy pair let clients in."""
+        site = self._target.site
         if now.kind == "leave":
             raise NotStarted(
-                f"{site} answers, and {self._beat.mate} does not say that it lets clients in: guarding {site} could "
+                f"{site} answers, and {self._target.mate} does not say that it lets clients in: guarding {site} could "
                 "end the service",
                 hint="look with `failover status`; guard an instance that has failed, not one that serves",
             )
@@ -63,21 +65,21 @@ class InstancePost:
                 hint=f"if it did fail, `failover restore --site {site}` sends them away until it is resynchronised",
             )
 
-    def notice(self) -> str:
-        """See ``posts.Post``."""
+    def warning(self) -> str:
+        """See ``targets.GuardStrategy``."""
         return ""
 
-    def promise(self) -> str:
-        """See ``posts.Post``."""
+    def describe(self) -> str:
+        """See ``targets.GuardStrategy``."""
         return (
-            f"Whenever {self._beat.site} lets clients in while {self._beat.mate} does too, this will disable its client "
-            "transports, without asking again, and record it."
+            f"Whenever {self._target.site} lets clients in while {self._target.mate} does too, this will disable its "
+            "client transports, without asking again, and record it."
         )
 
-    def runbook(self, now: Standing) -> str:
-        """See ``posts.Post``."""
+    def runbook(self, now: GuardDecision) -> str:
+        """See ``targets.GuardStrategy``."""
         return _GUARD
 
-    def refused(self, now: Standing) -> str:
-        """See ``posts.Post``."""
+    def refused(self, now: GuardDecision) -> str:
+        """See ``targets.GuardStrategy``."""
         return ""

@@ -12,48 +12,48 @@ from orchestrator.family.reachability import REACHABILITY
 from orchestrator.model.plan import ReadBefore
 from orchestrator.model.readings import Reachability, Role
 from orchestrator.model.readings_solace import Fence, ReplicationStatus
-from orchestrator.operations.guard.targets import Beat, Looks
+from orchestrator.operations.guard.targets import GuardTarget, ReadOnlySessions
 from orchestrator.operations.runtime import Tools
-from orchestrator.reports.guard_decision import Sight, Standing, standing
+from orchestrator.reports.guard_decision import GuardDecision, GuardObservation, decide_guard
 
 _FENCING, _STANDBY_ONLY = "solace/guard", "solace/guard-standby"
 
 
-class AppliancePost:
-    """See ``posts.Post``."""
+class ApplianceGuard:
+    """See ``targets.GuardStrategy``."""
 
     runbooks = frozenset({_FENCING, _STANDBY_ONLY})
-    lasts = True
+    is_permanent = True
 
-    def __init__(self, tools: Tools, beat: Beat, stack: ExitStack) -> None:
-        self._beat, self._looks = beat, Looks(tools, beat, stack)
-        declared = tools.registry.declarations(beat.inventory.sites[beat.site])
+    def __init__(self, tools: Tools, target: GuardTarget, stack: ExitStack) -> None:
+        self._target, self._sessions = target, ReadOnlySessions(tools, target, stack)
+        declared = tools.registry.declarations(target.inventory.sites[target.site])
         self._can_fence = "set_backbone" in declared.actions and "fence" in declared.readings
         self._here: Mapping[str, Reachability] = {}
-        self.is_short = False
+        self.is_degraded = False
 
     @property
     def read(self) -> Sequence[ReadBefore]:
-        """See ``posts.Post``."""
-        return self._looks.read
+        """See ``targets.GuardStrategy``."""
+        return self._sessions.read
 
-    def look(self) -> Standing:
-        """See ``posts.Post``."""
+    def assess(self) -> GuardDecision:
+        """See ``targets.GuardStrategy``."""
         seen = self._seen()
         self._here = seen.here
-        return standing(seen)
+        return decide_guard(seen)
 
-    def _seen(self) -> Sight:
-        services, everything = self._beat.services, self._everything
-        self._looks.start()
-        told = self._looks.ask("source", REACHABILITY, everything)
+    def _seen(self) -> GuardObservation:
+        services, everything = self._target.services, self._everything
+        self._sessions.start()
+        told = self._sessions.ask("source", REACHABILITY, everything)
         here = {name: one for name, one in told.items() if isinstance(one, Reachability)}
         if not any(one.answers for one in here.values()):
-            return Sight({name: here[name] for name in services}, {})
-        mate = self._looks.ask("target", "replication", self._beat.pair.services)
+            return GuardObservation({name: here[name] for name in services}, {})
+        mate = self._sessions.ask("target", "replication", self._target.pair.services)
         roles = {name: one.role if isinstance(one, ReplicationStatus) else None for name, one in mate.items()}
-        doors = self._looks.ask("source", "fence", everything[:1])[everything[0]] if self._can_fence else None
-        return Sight(
+        doors = self._sessions.ask("source", "fence", everything[:1])[everything[0]] if self._can_fence else None
+        return GuardObservation(
             here={name: here[name] for name in services},
             there={name: roles[name] for name in services},
             fence=doors if isinstance(doors, Fence) else None,
@@ -62,22 +62,22 @@ class AppliancePost:
                 for name, one in here.items()
                 if roles.get(name) is not Role.ACTIVE and one.role is not Role.STANDBY
             ],
-            can_fence=self._can_fence and not self.is_short,
+            can_fence=self._can_fence and not self.is_degraded,
         )
 
     @property
     def _everything(self) -> list[str]:
         """Every service at the guarded site: its doors are theirs too."""
-        beat = self._beat
-        mine = [pair for pair in beat.inventory.pairs if beat.site in pair.sites]
-        return list(dict.fromkeys((*beat.services, *(name for pair in mine for name in pair.services))))
+        target = self._target
+        mine = [pair for pair in target.inventory.pairs if target.site in pair.sites]
+        return list(dict.fromkeys((*target.services, *(name for pair in mine for name in pair.services))))
 
-    def see_lost(self, now: Standing, *, failed: bool, restored: str | None) -> None:
-        """See ``posts.Post``."""
-        site = self._beat.site
+    def validate_guardable(self, now: GuardDecision, *, failed: bool, restored: str | None) -> None:
+        """See ``targets.GuardStrategy``."""
+        site = self._target.site
         if now.kind == "leave":
             raise NotStarted(
-                f"{site} answers, and {self._beat.mate} does not say that it is active: guarding {site} could "
+                f"{site} answers, and {self._target.mate} does not say that it is active: guarding {site} could "
                 "end the service",
                 hint="look with `failover status`; guard a site that has failed, not one that serves",
             )
@@ -89,27 +89,27 @@ class AppliancePost:
                 hint="nothing needs to be guarded; if it did fail, make it standby and fence it by `failover restore`",
             )
 
-    def notice(self) -> str:
-        """See ``posts.Post``."""
+    def warning(self) -> str:
+        """See ``targets.GuardStrategy``."""
         if self._can_fence:
             return ""
-        return f"the adapter of {self._beat.site} cannot shut its doors: it will be made standby only"
+        return f"the adapter of {self._target.site} cannot shut its doors: it will be made standby only"
 
-    def promise(self) -> str:
-        """See ``posts.Post``."""
+    def describe(self) -> str:
+        """See ``targets.GuardStrategy``."""
         fence = "shut its doors on every node and make it" if self._can_fence else "make it"
         return (
-            f"The moment {self._beat.site} answers while {self._beat.mate} is active, this will {fence} standby, "
+            f"The moment {self._target.site} answers while {self._target.mate} is active, this will {fence} standby, "
             "without asking again, and record it."
         )
 
-    def runbook(self, now: Standing) -> str:
-        """See ``posts.Post``."""
+    def runbook(self, now: GuardDecision) -> str:
+        """See ``targets.GuardStrategy``."""
         return _FENCING if now.fence else _STANDBY_ONLY
 
-    def refused(self, now: Standing) -> str:
-        """See ``posts.Post``."""
+    def refused(self, now: GuardDecision) -> str:
+        """See ``targets.GuardStrategy``."""
         if not now.fence:
             return ""
-        self.is_short = True
-        return f"{self._beat.site} could not be fenced; its role is what is left to change"
+        self.is_degraded = True
+        return f"{self._target.site} could not be fenced; its role is what is left to change"

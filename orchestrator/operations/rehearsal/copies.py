@@ -12,7 +12,7 @@ from typing import TypeVar
 from adapters.amps.config.model import Instance as Configured
 from adapters.amps.config.patterns import has_metacharacters, is_dotted_name
 from orchestrator.errors import DefinitionError
-from orchestrator.family.contract import Setting
+from orchestrator.family.contract import AdapterContext
 from orchestrator.family.reachability import probe
 from orchestrator.model.inventory import Site
 from orchestrator.model.outcome import Failure
@@ -54,8 +54,8 @@ def look_at(tools: Tools, site: Site, services: Sequence[str], *, offline: bool)
         return replace(nothing, unread="--offline")
     if asks_somebody(site):
         return replace(nothing, unread="its password would have to be typed")
-    setting = Setting(tools.clock, tools.secrets, read_only=True)
-    with closing(tools.registry.adapter_for(site, setting)) as adapter:
+    context = AdapterContext(tools.clock, tools.secrets, read_only=True)
+    with closing(tools.registry.adapter_for(site, context)) as adapter:
         first = probe(adapter, _READINGS[0], services)
         silent = [one.text for one in first.values() if isinstance(one, Failure)]
         if len(silent) == len(services):

@@ -7,7 +7,7 @@ from contextlib import closing
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from orchestrator.core.decide.approve import hear
+from orchestrator.core.decide.approve import record_vote
 from orchestrator.core.run import Run, fold
 from orchestrator.counting import counted
 from orchestrator.engine.approvers import POLICY_FILE, Approvers
@@ -177,7 +177,7 @@ def see_that_it_counts(tools: Tools, name: str, run: Run, request: ApprovalReque
         signer = approvers.signer_of(statement, signed)
     if rule is not None and rule.signed and approvers.policy is None and signed is not None:
         signer = request.by  # who leads the run knows the approvers; this machine does not
-    events = hear(run.plan, run.approvals, request, tools.clock.now(), signer=signer)
+    events = record_vote(run.plan, run.approvals, request, tools.clock.now(), signer=signer)
     if not events:
         raise DefinitionError(f"run {name} waits for no approval", hint=f"see `failover runs show {name}`")
     if isinstance(events[0], ev.ApprovalRefused):

@@ -1,4 +1,4 @@
-"""What the fence plan of a failed site means for the plan of a run: which runbook, which question, who answers it.
+"""What the fence plan of a failed site means for the plan of a run: which question, and who answers it.
 
 The plan is the operator's, written before the day (docs/sources/solace-procedure.md, uncontrolled 2); nothing here
 thinks of another way.
@@ -6,33 +6,11 @@ thinks of another way.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 from orchestrator.errors import DefinitionError
 from orchestrator.model import events as ev
-from orchestrator.model.inventory import Site
 from orchestrator.model.runbook import Step
 
 _UNFENCED = "unfenced"
-
-
-def when_dark(policy: ev.Policy) -> Callable[[Site], str]:
-    """The runbook for a failed site that does not answer: its backbone is out of reach, so what comes next counts.
-
-    A command of the plan is run and proven first. It is not when somebody has answered for the fence already.
-    """
-
-    def choose(site: Site) -> str:
-        reachable = [option for option in site.fence if option.kind in ("command", "attest")]
-        is_commanded = bool(reachable) and reachable[0].kind == "command" and _UNFENCED not in policy.on_gate
-        return "solace/uncontrolled-commanded" if is_commanded else "solace/uncontrolled"
-
-    return choose
-
-
-def when_restored(site: Site) -> str:
-    """The runbook that brings ``site`` back: a fence that a command closed is opened by its undo."""
-    return "solace/restore" if site.fenced_by("command") is None else "solace/restore-commanded"
 
 
 def with_instructions(plan: ev.Plan) -> ev.Plan:

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from orchestrator.core.approvals import APPROVAL_GATE
 from orchestrator.core.run import Run, fold
 from orchestrator.engine.approvers import Approvers
-from orchestrator.engine.dispatch import Desk
+from orchestrator.engine.dispatch import Prompter
 from orchestrator.engine.engine import Engine
 from orchestrator.engine.held import Held, hold_again, hold_new
 from orchestrator.engine.observers import Observer
@@ -98,7 +98,7 @@ def leading(
     leadership: Leadership,
     *,
     observers: Sequence[Observer] = (),
-    desk: Desk | None = None,
+    desk: Prompter | None = None,
     tell: Callable[[str], object],
 ) -> Iterator[Engine]:
     """The engine that leads the run, which the block calls. Its hooks are told meanwhile and after the block.

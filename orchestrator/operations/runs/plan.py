@@ -8,18 +8,19 @@ from pathlib import Path
 
 from orchestrator.core.fitted_runbook import fitted
 from orchestrator.documents.lint.runbook import lint
-from orchestrator.documents.loader import read_decisions, read_runbook
+from orchestrator.documents.loader import read_runbook
 from orchestrator.errors import DefinitionError
 from orchestrator.family.reachability import with_reachability
 from orchestrator.model import events as ev
 from orchestrator.model.inventory import Inventory, Pair, Site
-from orchestrator.model.runbook import Choice, Runbook, Side
+from orchestrator.model.runbook import Runbook, Side
+from orchestrator.operations.runs.given_options import as_asked
 from orchestrator.operations.runtime import Tools
 from orchestrator.operations.secret_references import without_inline
 
 
 @dataclass(frozen=True, slots=True)
-class Wish:
+class PlanRequest:
     """What a person typed. ``runbook`` may depend on the source's site: on its fence plan, for example."""
 
     runbook: str | Callable[[Site], str]
@@ -31,18 +32,18 @@ class Wish:
     policy: ev.Policy
 
 
-def make_plan(tools: Tools, wish: Wish) -> ev.Plan:
+def make_plan(tools: Tools, request: PlanRequest) -> ev.Plan:
     """The plan of a run. Raises ``DefinitionError`` for anything that does not fit together."""
-    inventory = tools.inventory(wish.inventory)
-    services, pair = services_of(inventory, wish)
-    source = wish.source or pair.sites[0]
+    inventory = tools.inventory(request.inventory)
+    services, pair = services_of(inventory, request)
+    source = request.source or pair.sites[0]
     if source not in pair.sites:
         raise DefinitionError(
             f"{source!r} is not a site of the pair {pair.name}",
             hint=f"name {pair.sites[0]} or {pair.sites[1]}",
         )
     target = pair.sites[1] if source == pair.sites[0] else pair.sites[0]
-    runbook = wish.runbook if isinstance(wish.runbook, str) else wish.runbook(inventory.sites[source])
+    runbook = request.runbook if isinstance(request.runbook, str) else request.runbook(inventory.sites[source])
     for name in pair.sites:
         shared = tools.registry.shared(inventory.sites[name], pair.services)
         if shared:
@@ -58,29 +59,29 @@ def make_plan(tools: Tools, wish: Wish) -> ev.Plan:
         source=source,
         target=target,
         services=tuple(services),
-        policy=as_asked(wish.policy, definition),
+        policy=as_asked(request.policy, definition),
         simulated=tools.is_simulated(inventory),
     )
 
 
-def services_of(inventory: Inventory, wish: Wish) -> tuple[list[str], Pair]:
+def services_of(inventory: Inventory, request: PlanRequest) -> tuple[list[str], Pair]:
     """The services that are meant, and the one pair they belong to. Raises ``DefinitionError``."""
-    if wish.services and wish.everything:
+    if request.services and request.everything:
         raise DefinitionError(
             "--vpn and --all exclude each other", hint="--all is every service: leave one of them out"
         )
-    if not wish.services and not wish.everything:
+    if not request.services and not request.everything:
         raise DefinitionError("say which services: --vpn NAME (as often as needed), or --all")
-    pairs = [pair for pair in inventory.pairs if wish.pair in (None, pair.name)]
+    pairs = [pair for pair in inventory.pairs if request.pair in (None, pair.name)]
     if not pairs:
         known = ", ".join(pair.name for pair in inventory.pairs)
-        raise DefinitionError(f"no pair is called {wish.pair!r}", hint=f"the inventory has: {known}")
-    if wish.everything:
+        raise DefinitionError(f"no pair is called {request.pair!r}", hint=f"the inventory has: {known}")
+    if request.everything:
         if len(pairs) > 1:
             names = ", ".join(pair.name for pair in pairs)
             raise DefinitionError("--all means the services of one pair", hint=f"add --pair, one of: {names}")
         return list(pairs[0].services), pairs[0]
-    services = list(dict.fromkeys(wish.services))
+    services = list(dict.fromkeys(request.services))
     owners = {service: next((pair for pair in pairs if service in pair.services), None) for service in services}
     for service, owner in owners.items():
         if owner is None:
@@ -119,65 +120,3 @@ def recordable(plan: ev.Plan) -> ev.Plan:
     """The plan as it is recorded. A secret written into the inventory is not: whoever goes on is asked for it."""
     sites = {name: without_inline(site) for name, site in plan.inventory.sites.items()}
     return plan.model_copy(update={"inventory": plan.inventory.model_copy(update={"sites": sites})})
-
-
-def policy_of(
-    xa: str | None, on_bridge_loss: str | None, on_stall: str | None, fail_fast: bool, *, attended: bool, who: ev.Who
-) -> ev.Policy:
-    """The decisions made beforehand on the command line. ``who`` types it: decisions of a file have its name, the hash of
-    what it said, and their account."""
-    on_gate: dict[str, Choice] = {}
-    for gate, choice in (("bridge-lost", on_bridge_loss), ("drain-stalled", on_stall)):
-        if choice is not None:
-            on_gate[gate] = _choice(gate, choice)
-    transactions: Mapping[str, ev.Ruling] = {}
-    if xa == "ask" and not attended:
-        raise DefinitionError("--xa ask, and there is no operator to ask", hint="--xa revert, or a file of decisions")
-    if xa in ("stop", "revert"):
-        on_gate["xa"] = "stop" if xa == "stop" else "revert"
-    elif xa not in (None, "ask"):
-        transactions = _decisions(Path(xa), who)
-    return ev.Policy(on_gate=on_gate, transactions=transactions, fail_fast=fail_fast)
-
-
-def as_asked(policy: ev.Policy, runbook: Runbook) -> ev.Policy:
-    """The policy in the words of the runbook: AMPS has a link where message VPNs have a bridge.
-
-    Raises ``DefinitionError`` for an answer to a question that the runbook never asks.
-    """
-    asked = {
-        rule.gate
-        for step in runbook.steps
-        for rule in (step.when_guard_breaks, step.when_stalled)
-        if rule is not None
-    }
-    on_gate = dict(policy.on_gate)
-    for gate, alike, option in _BEFOREHAND:
-        if gate in on_gate and gate not in asked:
-            if alike not in asked:
-                raise DefinitionError(
-                    f"{option} answers a question that {runbook.runbook} never asks",
-                    hint=f"leave it out; what it asks while it waits: {', '.join(sorted(asked)) or 'nothing'}",
-                )
-            on_gate[alike] = on_gate.pop(gate)
-    return policy.model_copy(update={"on_gate": on_gate})
-
-
-# The questions that an option answers, and what another family calls them.
-_BEFOREHAND = (("bridge-lost", "link-lost", "--on-bridge-loss"), ("drain-stalled", "", "--on-stall"))
-
-
-def _choice(gate: str, text: str) -> Choice:
-    choices: Mapping[str, Choice] = {"wait": "wait", "revert": "revert", "escalate": "escalate"}
-    if text not in choices:
-        raise DefinitionError(f"{text!r} is no answer to {gate}", hint=f"one of: {', '.join(choices)}")
-    return choices[text]
-
-
-def _decisions(path: Path, who: ev.Who) -> dict[str, ev.Ruling]:
-    read = read_decisions(path)
-    rulings: dict[str, ev.Ruling] = {}
-    for xid, (choice, reason) in read.result().decided().items():
-        from_file = ev.Who(f"file {path.name}", who.account, who.uid)
-        rulings[xid] = ev.Ruling(choice=choice, reason=reason, file=read.digest, **from_file._asdict())
-    return rulings

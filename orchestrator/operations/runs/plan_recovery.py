@@ -7,17 +7,17 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from pathlib import Path
 
-from orchestrator.core.comparisons import RISK_GATE, compared_by
+from orchestrator.core.serving import role_in
 from orchestrator.errors import DefinitionError, JournalCorrupt, NotStarted
 from orchestrator.family.reachability import model_of, probe
 from orchestrator.model import events as ev
+from orchestrator.model.comparisons import RISK_GATE, compared_by, known_comparisons
 from orchestrator.model.facets import Facet
 from orchestrator.model.inventory import Inventory, Site
 from orchestrator.model.outcome import Failure
 from orchestrator.model.plan import ReadBefore
 from orchestrator.model.reading import Reading
 from orchestrator.model.readings import Role
-from orchestrator.model.readings_solace import ReplicationStatus
 from orchestrator.model.runbook import Choice, Side
 from orchestrator.operations.read_only_sessions import reading_only
 from orchestrator.operations.runtime import Tools, checked_text
@@ -25,18 +25,16 @@ from orchestrator.reports.history import History, outage_of_all
 from orchestrator.reports.next_steps import named
 
 
-def unfenced_policy(attest: str | None, reason: str | None, *, fail_fast: bool, isolated: bool) -> ev.Policy:
-    """The decisions that ``--attest`` and ``--reason`` make beforehand."""
-    answers: dict[str, Choice] = {}
+def unfenced_answers(
+    attest: str | None, reason: str | None, accepts: Mapping[str, Choice] | None
+) -> Mapping[str, Choice]:
+    """The answers that ``--attest`` and ``--reason`` give beforehand. ``accepts``: what the reason answers where the site
+    is reached, in place of its fence; None: it is not. Raises ``DefinitionError`` for both."""
     if attest is not None and reason is not None:
         raise DefinitionError("--attest says that it is fenced, --reason that it is not: give one of them")
-    if isolated and reason is not None:
-        answers["leave-behind"] = "accept"
-    elif attest is not None:
-        answers["unfenced"] = "attest"
-    elif reason is not None:
-        answers["unfenced"] = "waive"
-    return accepting(ev.Policy(fail_fast=fail_fast), answers, attest or reason)
+    if reason is not None and accepts is not None:
+        return accepts
+    return {"unfenced": "attest"} if attest is not None else {"unfenced": "waive"} if reason is not None else {}
 
 
 def accepting(policy: ev.Policy, answers: Mapping[str, Choice], why: str | None) -> ev.Policy:
@@ -146,7 +144,11 @@ def with_outage(tools: Tools, plan: ev.Plan, *, acting: str, at: float | None, s
             history = History(journal, _sites_of(plan))
             known = [history.last_outage(service, acting) for service in plan.services]
     except JournalCorrupt as error:
-        is_compared = any(step.compare == "failback-safe" for step in plan.runbook.steps)
+        is_compared = any(
+            rule.gate == RISK_GATE
+            for step in plan.runbook.steps
+            if (rule := known_comparisons().get(step.compare or ""))
+        )
         if is_compared and RISK_GATE not in plan.policy.on_gate:
             raise NotStarted(
                 f"{error}, so the record does not show that it is safe to go back",
@@ -166,9 +168,7 @@ def see_one_active(tools: Tools, plan: ev.Plan, began: float) -> None:
     read = {
         (one.service, one.seen.on)
         for one in plan.read_before
-        if isinstance(one.seen.value, ReplicationStatus)
-        and one.seen.value.role is Role.ACTIVE
-        and one.seen.asked_at >= began
+        if role_in(one.seen) is Role.ACTIVE and one.seen.asked_at >= began
     }
     both = [service for service in plan.services if {(service, "source"), (service, "target")} <= read]
     try:

@@ -1,7 +1,7 @@
 """The plan of a repair: which of the two runbooks, for which services, by what both sites report now.
 
 The program does not decide which site keeps activity: the operator names it. What each site holds for its mate is read,
-and shown for that choice. Only message VPNs have roles that can be repaired.
+and shown for that choice. A family offers repair by shipping the two runbooks.
 """
 
 from __future__ import annotations
@@ -11,21 +11,21 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from orchestrator.clock import iso
+from orchestrator.core.serving import role_in
 from orchestrator.errors import DefinitionError, NotStarted
 from orchestrator.model import events as ev
+from orchestrator.model.facets import Facet
 from orchestrator.model.families import amount
-from orchestrator.model.inventory import Pair
+from orchestrator.model.inventory import Pair, Site
 from orchestrator.model.readings import Role
-from orchestrator.model.readings_solace import QueueDepth, ReplicationStatus
 from orchestrator.model.runbook import Choice, Side
-from orchestrator.operations.families import family_of_services, see_roles
-from orchestrator.operations.runs.plan import Wish as PlanWish
-from orchestrator.operations.runs.plan import make_plan, services_of
+from orchestrator.operations.families import family_meant, known_family, see_roles, shipped_by
+from orchestrator.operations.runs.plan import PlanRequest, make_plan, services_of
 from orchestrator.operations.runs.plan_recovery import accepting, with_readings
 from orchestrator.operations.runtime import Tools
 from orchestrator.reports.next_steps import named
 
-NONE_ACTIVE, BOTH_ACTIVE = "solace/repair-standby", "solace/repair-active"
+NONE_ACTIVE, BOTH_ACTIVE = "repair-standby", "repair-active"
 
 _SIDES: tuple[Side, Side] = ("source", "target")
 _RUNBOOKS: Mapping[tuple[Role | None, ...], str] = {
@@ -40,7 +40,7 @@ _ACCEPTED: Mapping[str, Mapping[str, Choice]] = {
 
 
 @dataclass(frozen=True, slots=True)
-class Wish:
+class RepairRequest:
     """What an operator typed. ``to``: the site that is to be active; ``accept_loss``: why messages may stay at the
     other."""
 
@@ -58,32 +58,35 @@ class _End:
     """One site of a service, as read now; None is unknown."""
 
     site: str
+    family: str
     role: Role | None = None
-    queue: QueueDepth | None = None
+    queued: int | None = None
 
     @property
     def words(self) -> str:
         """``ny is standby, 12 messages in its replication queue``."""
         if self.role is None:
             return f"{self.site} does not report its role"
-        held = amount(None if self.queue is None else self.queue.messages, "solace")
-        return f"{self.site} is {self.role}, {held} in its replication queue"
+        return f"{self.site} is {self.role}, {amount(self.queued, self.family)} in its replication queue"
 
 
-def repair_plan(tools: Tools, wish: Wish) -> ev.Plan:
-    """The plan that leaves only ``wish.to`` active. Raises ``NotStarted`` when no service needs a repair, or two services
-    need different ones; ``DefinitionError`` for an option that does not fit."""
-    inventory = tools.inventory(wish.inventory)
-    see_roles(family_of_services(tools, inventory, wish.services, wish.pair))
+def repair_plan(tools: Tools, request: RepairRequest) -> ev.Plan:
+    """The plan that leaves only ``request.to`` active. Raises ``NotStarted`` when no service needs a repair, or two
+    services need different ones; ``DefinitionError`` for an option that does not fit."""
+    inventory = tools.inventory(request.inventory)
+    family = family_meant(tools, inventory, request.services, request.pair)
+    if family:
+        see_roles(family)
     _, pair = services_of(
-        inventory, PlanWish("", wish.inventory, wish.services, wish.everything, wish.pair, None, ev.Policy())
+        inventory,
+        PlanRequest("", request.inventory, request.services, request.everything, request.pair, None, ev.Policy()),
     )
-    other = _other(pair, wish.to)
+    other = _other(pair, request.to)
     began = tools.clock.now()
-    seen = with_readings(tools, _plan(tools, wish, other, NONE_ACTIVE))
+    seen = with_readings(tools, _plan(tools, request, other, NONE_ACTIVE))
     ends = {service: _ends_of(seen, service, began) for service in seen.services}
-    runbook, services = _to_repair(ends, everything=wish.everything)
-    plan = _plan(tools, wish, other, runbook)
+    runbook, services = _to_repair(ends, everything=request.everything)
+    plan = _plan(tools, request, other, runbook)
     notes = tuple(_notes(ends, services, began))
     return plan.model_copy(
         update={"services": services, "notes": (*seen.notes, *notes), "read_before": seen.read_before}
@@ -97,12 +100,16 @@ def _other(pair: Pair, to: str) -> str:
     return two if to == one else one
 
 
-def _plan(tools: Tools, wish: Wish, other: str, runbook: str) -> ev.Plan:
-    policy = ev.Policy(fail_fast=wish.fail_fast)
-    if wish.accept_loss is not None:
-        policy = accepting(policy, _ACCEPTED[runbook], wish.accept_loss)
+def _plan(tools: Tools, request: RepairRequest, other: str, runbook: str) -> ev.Plan:
+    def shipped(site: Site) -> str:
+        return shipped_by(known_family(tools, site), runbook)
+
+    policy = ev.Policy(fail_fast=request.fail_fast)
+    if request.accept_loss is not None:
+        policy = accepting(policy, _ACCEPTED[runbook], request.accept_loss)
     return make_plan(
-        tools, PlanWish(runbook, wish.inventory, wish.services, wish.everything, wish.pair, other, policy)
+        tools,
+        PlanRequest(shipped, request.inventory, request.services, request.everything, request.pair, other, policy),
     )
 
 
@@ -114,10 +121,11 @@ def _ends_of(plan: ev.Plan, service: str, began: float) -> tuple[_End, _End]:
 
 def _end_of(plan: ev.Plan, service: str, side: Side, began: float) -> _End:
     mine = [one.seen for one in plan.read_before if one.service == service and one.seen.on == side]
-    values = [seen.value for seen in mine if seen.asked_at >= began]
-    role = next((value.role for value in values if isinstance(value, ReplicationStatus)), None)
-    queue = next((value for value in values if isinstance(value, QueueDepth)), None)
-    return _End(plan.site_name(side), role, queue)
+    fresh = [seen for seen in mine if seen.asked_at >= began]
+    role = next((role for seen in fresh if (role := role_in(seen)) is not None), None)
+    counts = [seen.value.number(Facet.BACKLOG) for seen in fresh if seen.value is not None]
+    queued = next((number for number in counts if number is not None), None)
+    return _End(plan.site_name(side), plan.runbook.family, role, queued)
 
 
 def _to_repair(ends: Mapping[str, tuple[_End, _End]], *, everything: bool) -> tuple[str, tuple[str, ...]]:
@@ -136,13 +144,13 @@ def _to_repair(ends: Mapping[str, tuple[_End, _End]], *, everything: bool) -> tu
         active = source if source.role is Role.ACTIVE else target
         raise NotStarted(
             f"{well[0]}: {_in_words(ends[well[0]])}: there is nothing to repair",
-            hint=f"to move activity: `failover controlled {named(NONE_ACTIVE, well[0])} --from {active.site}`",
+            hint=f"to move activity: `failover controlled {named(active.family, well[0])} --from {active.site}`",
         )
     kinds = {runbook: [one for one, needed in found.items() if needed == runbook] for runbook in _RUNBOOKS.values()}
     if all(kinds.values()):
         raise NotStarted(
             f"{', '.join(kinds[NONE_ACTIVE])}: no active site; {', '.join(kinds[BOTH_ACTIVE])}: two active sites",
-            hint="one run repairs one of the two: name the services with --vpn, the ones with two active sites first",
+            hint="one run repairs one of the two: name the services, the ones with two active sites first",
         )
     [(runbook, services)] = [(runbook, services) for runbook, services in kinds.items() if services]
     return runbook, tuple(services)

@@ -47,6 +47,10 @@ class Amps:
     def unexplored(self, runbook: Runbook) -> list[str]:
         return unexplored(runbook, self.words)
 
+    def harmless(self, runbook: Runbook) -> list[str]:
+        """The effects of every action are known."""
+        return []
+
     def reaches(self, pair: Pair, side: int, word: str) -> bool:
         """The fence of the plan is asked and told from here."""
         return word in _OUTSIDE or not pair.is_dark(side)

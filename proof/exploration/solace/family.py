@@ -53,6 +53,10 @@ class Solace:
     def unexplored(self, runbook: Runbook) -> list[str]:
         return unexplored(runbook, self.words)
 
+    def harmless(self, runbook: Runbook) -> list[str]:
+        """The effects of every action are known."""
+        return []
+
     def reaches(self, pair: Pair, side: int, word: str) -> bool:
         return word in _OUTSIDE or not pair.is_dark(side)
 

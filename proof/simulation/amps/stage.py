@@ -8,7 +8,7 @@ from typing import Any, cast
 
 from adapters.mock.amps.adapter import MockAmpsAdapter
 from orchestrator.clock import Clock
-from orchestrator.family.contract import Adapter, Setting
+from orchestrator.family.contract import Adapter, AdapterContext
 from orchestrator.model.inventory import Device, Inventory, Pair, Site
 from proof.simulation.amps.looks import look
 from simulator.amps.faults import parse_amps_fault
@@ -50,9 +50,9 @@ class AmpsStage:
         one, other = sites
         return Inventory(sites=sites, pairs=(Pair(name="night", sites=(one, other), services=services),))
 
-    def afflict(self, faults: Iterable[str]) -> None:
+    def inject(self, faults: Iterable[str]) -> None:
         """In the words of ``simulator.amps.faults``."""
-        self._world.afflict(parse_amps_fault(text) for text in faults)
+        self._world.inject(parse_amps_fault(text) for text in faults)
 
     def released(self) -> AbstractContextManager[None]:
         """See ``stage.Stage``."""
@@ -62,9 +62,9 @@ class AmpsStage:
         """See ``stage.Stage``."""
         return self._world.happened()
 
-    def adapter(self, site: Site, setting: Setting) -> Adapter:
+    def adapter(self, site: Site, context: AdapterContext) -> Adapter:
         """The simulated instances, in process."""
-        return cast("Adapter", MockAmpsAdapter(site, setting))
+        return cast("Adapter", MockAmpsAdapter(site, context))
 
     def look(self, *, count: bool = False) -> dict[str, Any]:
         """Doors, links, queues, what each instance has more than its mate."""

@@ -11,7 +11,7 @@ from typing import Any, ClassVar
 
 from adapters.mock.adapter import MockAdapter
 from orchestrator.clock import Clock
-from orchestrator.family.contract import ActionSpec, ArgumentSpec, Call, Permit, ReadingSpec, Result, Setting
+from orchestrator.family.contract import ActionSpec, AdapterContext, ArgumentSpec, Call, Permit, ReadingSpec, Result
 from orchestrator.model.inventory import Site
 from orchestrator.model.outcome import Effect, Failure
 from orchestrator.model.reading import Reading
@@ -91,10 +91,10 @@ class FencedAdapter(MockAdapter):
         ),
     }
 
-    def __init__(self, site: Site, setting: Setting, fence: OutsideFence) -> None:
-        super().__init__(site, setting)
+    def __init__(self, site: Site, context: AdapterContext, fence: OutsideFence) -> None:
+        super().__init__(site, context)
         self._fence = fence
-        self._clock = setting.clock
+        self._clock = context.clock
 
     def probe(self, reading: str, services: Sequence[str]) -> Mapping[str, Reading | Failure]:
         """See ``contract.Adapter``. The check is of the whole site."""

@@ -11,7 +11,7 @@ from typing import Any, ClassVar
 
 from adapters.mock.adapter import MockAdapter
 from orchestrator.clock import Clock
-from orchestrator.family.contract import ActionSpec, ArgumentSpec, Call, Permit, Result, Setting
+from orchestrator.family.contract import ActionSpec, AdapterContext, ArgumentSpec, Call, Permit, Result
 from orchestrator.model.inventory import Site
 from orchestrator.model.outcome import Effect
 from proof.simulation.story import CommandEnd, OwnCommand
@@ -53,11 +53,11 @@ class OwnAdapter(MockAdapter):
         ),
     }
 
-    def __init__(self, site: Site, setting: Setting, own: OwnCommands) -> None:
-        super().__init__(site, setting)
+    def __init__(self, site: Site, context: AdapterContext, own: OwnCommands) -> None:
+        super().__init__(site, context)
         self._own = own
         self._name = site.name
-        self._clock: Clock = setting.clock
+        self._clock: Clock = context.clock
 
     def apply(self, action: str, calls: Sequence[Call], permit: Permit) -> Iterator[Result]:
         """See ``contract.Adapter``."""

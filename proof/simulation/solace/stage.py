@@ -8,7 +8,7 @@ from typing import Any, cast
 
 from adapters.mock.adapter import MockAdapter
 from orchestrator.clock import Clock
-from orchestrator.family.contract import Adapter, Setting
+from orchestrator.family.contract import Adapter, AdapterContext
 from orchestrator.model.inventory import Device, Inventory, Pair, Site
 from proof.simulation.solace.looks import look
 from proof.simulation.solace.outside import FencedAdapter, OutsideFence, as_effects
@@ -54,9 +54,9 @@ class SolaceStage:
         one, other = sites
         return Inventory(sites=sites, pairs=(Pair(name="night", sites=(one, other), services=services),))
 
-    def afflict(self, faults: Iterable[str]) -> None:
+    def inject(self, faults: Iterable[str]) -> None:
         """In the words of ``simulator.solace.faults``."""
-        self._world.afflict(parse_fault(text) for text in faults)
+        self._world.inject(parse_fault(text) for text in faults)
 
     def released(self) -> AbstractContextManager[None]:
         """See ``stage.Stage``."""
@@ -66,13 +66,13 @@ class SolaceStage:
         """See ``stage.Stage``."""
         return self._world.happened()
 
-    def adapter(self, site: Site, setting: Setting) -> Adapter:
+    def adapter(self, site: Site, context: AdapterContext) -> Adapter:
         """The simulated appliances, in process, and the command of the site's fence plan if it has one."""
         if self._fence is not None and self._fence.site == site.name:
-            return cast("Adapter", FencedAdapter(site, setting, self._fence))
+            return cast("Adapter", FencedAdapter(site, context, self._fence))
         if self._own is not None:
-            return cast("Adapter", OwnAdapter(site, setting, self._own))
-        return cast("Adapter", MockAdapter(site, setting))
+            return cast("Adapter", OwnAdapter(site, context, self._own))
+        return cast("Adapter", MockAdapter(site, context))
 
     def look(self, *, count: bool = False) -> dict[str, Any]:
         """Roles, queues, doors, transactions."""

@@ -14,10 +14,10 @@ import orchestrator.core.lane_fold
 import proof.simulation.night
 from adapters.mock.adapter import MockAdapter
 from orchestrator.core.decide.act import Task, _proven
-from orchestrator.core.decide.decision import Next, say
+from orchestrator.core.decide.decision import Next, emit
 from orchestrator.core.decide.gates import _to_undo
 from orchestrator.core.lane import Lane
-from orchestrator.family.contract import Call, Setting
+from orchestrator.family.contract import AdapterContext, Call
 from orchestrator.model import events as ev
 from orchestrator.model.outcome import Effect
 from orchestrator.model.runbook import Check
@@ -36,7 +36,7 @@ def unproven(applies: Callable[[Task], bool]) -> Make:
     def make(prove: Any) -> Any:
         def prove_less(plan: ev.Plan, lane: Lane, task: Task, last: Any, now: float) -> Next:
             if applies(task):
-                return say(*_proven(plan, lane, task, last))
+                return emit(*_proven(plan, lane, task, last))
             found: Next = prove(plan, lane, task, last, now)
             return found
 
@@ -85,7 +85,7 @@ def _sending(preview: Any) -> Any:
     """A dry run that is wet."""
 
     def preview_and_send(plan: ev.Plan, adapters: Any, clock: Any) -> Any:
-        setting = Setting(clock=clock, secrets=SECRETS)
+        setting = AdapterContext(clock=clock, secrets=SECRETS)
         adapter = MockAdapter(plan.inventory.sites[plan.source], setting)
         call = Call(plan.services[0], {"role": "standby"})
         for _ in adapter.apply("set_role", [call], _Always()):

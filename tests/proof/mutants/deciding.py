@@ -12,7 +12,7 @@ import orchestrator.core.decide.evaluate
 import orchestrator.core.decide.for_each
 import orchestrator.core.decide.gates
 import orchestrator.engine.signed_words
-from orchestrator.core.decide.decision import Next, say
+from orchestrator.core.decide.decision import Next, emit
 from orchestrator.core.decide.evaluate import Verdict
 from orchestrator.core.decide.gates import on_abort
 from orchestrator.core.lane import Lane
@@ -98,8 +98,8 @@ def _no_requirements(act: Any) -> Any:
 def _no_checks(_: Any) -> Any:
     def require(plan: ev.Plan, lane: Lane, step: Step, now: float) -> Next:
         if step.until or step.for_each or step.ask or step.compare:
-            return say(ev.RequirementsMet(step=step.id))
-        return say(ev.StepDone(step=step.id))
+            return emit(ev.RequirementsMet(step=step.id))
+        return emit(ev.StepDone(step=step.id))
 
     return require
 
@@ -123,13 +123,13 @@ def _bold(answer: Any) -> Any:
 
 
 def _done_at_once(_: Any) -> Any:
-    return lambda plan, lane, step, *more: say(ev.StepDone(step=step.id))
+    return lambda plan, lane, step, *more: emit(ev.StepDone(step=step.id))
 
 
 def _target_left(each: Any) -> Any:
     def each_at_source(plan: ev.Plan, lane: Lane, step: Step, how: Any, *more: Any) -> Next:
         if how.on == "target":
-            return say(ev.StepDone(step=step.id))
+            return emit(ev.StepDone(step=step.id))
         found: Next = each(plan, lane, step, how, *more)
         return found
 
@@ -216,8 +216,8 @@ DECIDING = (
         "decision-without-record",
         "a decision is followed and not recorded",
         (
-            (orchestrator.core.decide.gates, "follow", _unrecorded),
-            (orchestrator.engine.signed_words, "follow", _unrecorded),
+            (orchestrator.core.decide.gates, "apply_ruling", _unrecorded),
+            (orchestrator.engine.signed_words, "apply_ruling", _unrecorded),
         ),
     ),
     Mutant(

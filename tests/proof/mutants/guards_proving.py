@@ -13,7 +13,7 @@ from orchestrator.core.decide.act import (
     attempts_left,
     backoff,
 )
-from orchestrator.core.decide.evaluate import fresh, judge, outdated
+from orchestrator.core.decide.evaluate import is_current, judge, outdated
 from orchestrator.core.decide.foresee import foreseen, unanswered
 from orchestrator.core.decide.gates import (
     _failure_gate,
@@ -140,7 +140,7 @@ FRESHNESS = (
     Mutant(
         "anything-is-fresh",
         "what no round under the present mark has seen is judged",
-        (edit(fresh, ("lane.seen_mark == lane.mark", "True")),),
+        (edit(is_current, ("lane.seen_mark == lane.mark", "True")),),
     ),
 )
 

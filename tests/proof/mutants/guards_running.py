@@ -9,10 +9,10 @@ import orchestrator.journal.idempotency_keys
 import orchestrator.journal.lease
 from orchestrator.core.approvals import Approvals, fold_approvals
 from orchestrator.core.decide import decide
-from orchestrator.core.decide.approve import _objection, compare, seek
+from orchestrator.core.decide.approve import _objection, compare, request_approval
 from orchestrator.core.decide.approve import approve as ask_people
 from orchestrator.core.rollout import _in_waves, called_off, to_begin
-from orchestrator.engine.dispatch import Round, SiteDesk, _of_this
+from orchestrator.engine.dispatch import Round, SiteWorker, _of_this
 from orchestrator.engine.engine import Engine
 from orchestrator.engine.signed_words import Hearing
 from orchestrator.journal.journal import Journal
@@ -23,14 +23,14 @@ FLEET = (
     Mutant(
         "answer-of-another-lane",
         "a lane is given what was read of another one",
-        (edit(SiteDesk.observe, ("found = answers[one.request.lane]", "found = answers[services[0]]")),),
+        (edit(SiteWorker.observe, ("found = answers[one.request.service]", "found = answers[services[0]]")),),
     ),
     Mutant(
         "asked-when-answered",
         "a reading is dated when it was answered, not when it was asked",
         (
             edit(
-                SiteDesk.observe,
+                SiteWorker.observe,
                 ("asked_at = self.clock.now()\n", "\n"),
                 (
                     "answers = probe(self.adapter, reading, services)",
@@ -49,7 +49,7 @@ FLEET = (
         "an action of which the adapter said nothing counts as accepted",
         (
             edit(
-                SiteDesk.apply,
+                SiteWorker.apply,
                 ('Effect.DOUBTFUL, detail="the adapter said', 'Effect.ACCEPTED, detail="the adapter said'),
             ),
         ),
@@ -59,7 +59,7 @@ FLEET = (
         "an action of which the adapter said nothing counts as not sent",
         (
             edit(
-                SiteDesk.apply,
+                SiteWorker.apply,
                 ('Effect.DOUBTFUL, detail="the adapter said', 'Effect.NOT_SENT, detail="the adapter said'),
             ),
         ),
@@ -69,7 +69,7 @@ FLEET = (
         "actions of a session that broke count as not sent",
         (
             edit(
-                SiteDesk.apply,
+                SiteWorker.apply,
                 ("if isinstance(error, NotObeyed) else Effect.DOUBTFUL", "if error else Effect.DOUBTFUL"),
             ),
         ),
@@ -254,7 +254,7 @@ APPROVALS = (
     Mutant(
         "one-approval-is-enough",
         "fewer people than are needed approve a plan",
-        (edit(seek, ("len(approvals.given) >= sought.needed", "approvals.given")),),
+        (edit(request_approval, ("len(approvals.given) >= sought.needed", "approvals.given")),),
     ),
     Mutant(
         "requester-approves",
@@ -282,7 +282,7 @@ APPROVALS = (
     Mutant(
         "approval-never-expires",
         "people may approve for ever",
-        (edit(seek, ("if now >= sought.expires_at:", "if False:")),),
+        (edit(request_approval, ("if now >= sought.expires_at:", "if False:")),),
     ),
     Mutant(
         "denial-ignored",
@@ -297,7 +297,7 @@ APPROVALS = (
     Mutant(
         "changed-plan-stays-approved",
         "a plan that was changed is still asked about as it was",
-        (edit(seek, ("if sought.plan != asked_about(plan, sought).digest:", "if False:")),),
+        (edit(request_approval, ("if sought.plan != asked_about(plan, sought).digest:", "if False:")),),
     ),
 )
 
@@ -358,7 +358,7 @@ def _unasked(gate: str) -> Any:
         ask_people,
         (
             "    if gate is not None:\n",
-            f"    if ask.gate == {gate!r}:\n        return say(ev.StepDone(step=step.id))\n    if gate is not None:\n",
+            f"    if ask.gate == {gate!r}:\n        return emit(ev.StepDone(step=step.id))\n    if gate is not None:\n",
         ),
     )
 

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from adapters.solace.failback import _of_endpoint, unsafe_reasons
 from orchestrator.core.decide.evaluate import patience
 from orchestrator.core.decide.for_each import _act_on_items, _concerns, _decide_items, _stand, each, listed
-from orchestrator.core.decide.gates import answer, follow
+from orchestrator.core.decide.gates import answer, apply_ruling
 from orchestrator.core.decide.wait import (
     _answer,
     _at_risk,
@@ -17,7 +18,6 @@ from orchestrator.core.decide.wait import (
     require,
     wait,
 )
-from orchestrator.core.failback import _of_endpoint, unsafe_reasons
 from orchestrator.core.lane_fold import _gate_decided, _goal_lost, _guard_broke, _moved_at, _observed
 from orchestrator.model.reading import _fits
 from orchestrator.model.readings_amps import Links, Transports
@@ -268,7 +268,7 @@ ITEMS = (
                 _act_on_items,
                 (
                     "    if events:\n",
-                    "    if not events:\n        return say(ev.StepDone(step=step.id))\n    if events:\n",
+                    "    if not events:\n        return emit(ev.StepDone(step=step.id))\n    if events:\n",
                 ),
             ),
         ),
@@ -306,12 +306,17 @@ GATES = (
     Mutant(
         "escalated-without-a-number",
         "an escalation does not say what was at risk",
-        (edit(follow, ("at_risk=gate.at_risk", "at_risk=None")),),
+        (edit(apply_ruling, ("at_risk=gate.at_risk", "at_risk=None")),),
     ),
     Mutant(
         "waive-is-no-end",
         "who waives a failed step has it done",
-        (edit(follow, ('case "waive" if gate.gate == FAILURE_GATE:', 'case "never" if gate.gate == FAILURE_GATE:')),),
+        (
+            edit(
+                apply_ruling,
+                ('case "waive" if gate.gate == FAILURE_GATE:', 'case "never" if gate.gate == FAILURE_GATE:'),
+            ),
+        ),
     ),
 )
 

@@ -11,7 +11,7 @@ import orchestrator.core.decide
 import orchestrator.core.decide.evaluate
 import orchestrator.core.decide.gates
 from orchestrator.core.decide.act import Task
-from orchestrator.core.decide.decision import Next, say
+from orchestrator.core.decide.decision import Next, emit
 from orchestrator.core.decide.evaluate import Verdict
 from orchestrator.core.lane import Lane
 from orchestrator.model import events as ev
@@ -30,7 +30,7 @@ def _unasked(gate: str) -> tuple[Swap, ...]:
     def make(approve: Any) -> Any:
         def pass_by(plan: ev.Plan, lane: Lane, step: Step, ask: Approval, attended: bool) -> Next:
             if ask.gate == gate:
-                return say(ev.StepDone(step=step.id))
+                return emit(ev.StepDone(step=step.id))
             found: Next = approve(plan, lane, step, ask, attended)
             return found
 

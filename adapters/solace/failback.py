@@ -9,7 +9,9 @@ than the fail-over.
 from __future__ import annotations
 
 from orchestrator.counting import counted
+from orchestrator.model.comparisons import RISK_GATE, Rule
 from orchestrator.model.plan import Outage
+from orchestrator.model.reading import Reading
 from orchestrator.model.readings_solace import EndpointDepth, Endpoints
 
 
@@ -65,3 +67,27 @@ def _of_endpoint(item: EndpointDepth, other: EndpointDepth | None, outage: Outag
     age = item.oldest_at - outage.at
     when = f"{-age:.0f}s before" if age < 0 else f"{age:.0f}s after"
     return f"{name}: {counts}, the oldest from {when} the fail-over (clocks may differ by {outage.skew:.0f}s)"
+
+
+def _reasons(source: Reading, target: Reading, outage: Outage | None) -> list[str] | None:
+    if not isinstance(source, Endpoints) or not isinstance(target, Endpoints):
+        return None
+    return unsafe_reasons(source, target, outage)
+
+
+def _is_unsafe(source: Reading, target: Reading, outage: Outage | None) -> bool:
+    if not isinstance(source, Endpoints) or not isinstance(target, Endpoints):
+        return False
+    return is_shown_unsafe(source, target, outage)
+
+
+FAILBACK_SAFE = Rule(
+    "endpoints",
+    "endpoint",
+    "all safe",
+    RISK_GATE,
+    "it is not shown to be safe to go back",
+    _reasons,
+    _is_unsafe,
+    ("accept", "attest", "stop"),
+)

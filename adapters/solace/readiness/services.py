@@ -8,16 +8,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from orchestrator.core.fill_estimate import HIGH_CLEAR, HIGH_SET
+from orchestrator.characters import typed
 from orchestrator.counting import counted
+from orchestrator.family.readiness import Checked, SiteRead, finding_of
 from orchestrator.model.findings import Finding, Level
 from orchestrator.model.outcome import Failure
 from orchestrator.model.readings import Role
 from orchestrator.model.readings_solace import Bridge, QueueDepth, ReplicationStatus, Transactions, TransactionState
-from orchestrator.reports.next_steps import named
-from orchestrator.reports.readiness.shapes import Checked, SiteRead
 
-_FAMILY = "solace/"
+# The vendor's defaults for the event of a message spool's high mark (docs/sources/solace.md, 4.7), percent.
+HIGH_SET, HIGH_CLEAR = 80.0, 60.0
 _NO_ACTIVE = "no active site is known"
 _READ_FIRST = "read it with `failover status` once the site answers, and check again"
 
@@ -42,27 +42,27 @@ def _roles(service: str, ends: Mapping[str, object], told: Mapping[str, Replicat
     silent = [f"{name}: {end.text}" for name, end in ends.items() if isinstance(end, Failure)]
     finding: Finding | None = None
     if off:
-        finding = _found(
+        finding = finding_of(
             Level.ERROR,
             "not-replicated",
             f"{service} is not replicated at {' and '.join(off)}, so its mate holds nothing of it",
             "enable replication for this message VPN at both sites, or take it out of the inventory",
         )
     elif roles == [Role.ACTIVE, Role.ACTIVE]:
-        finding = _found(
+        finding = finding_of(
             Level.ERROR,
             "both-active",
             f"{service} is active at both sites: clients may be on either, and proper operation cannot be guaranteed",
-            f"choose the site that keeps activity: `failover repair {named(_FAMILY, service)} --to SITE` makes the other "
+            f"choose the site that keeps activity: `failover repair --vpn {typed(service)} --to SITE` makes the other "
             "one standby",
         )
     elif roles == [Role.STANDBY, Role.STANDBY]:
-        finding = _found(
+        finding = finding_of(
             Level.ERROR,
             "no-active-site",
             f"{service} is standby at both sites: nobody serves it",
             "if a run stopped half-way (`failover runs list`), resume or abort it; else choose the site to be active: "
-            f"`failover repair {named(_FAMILY, service)} --to SITE` shows what each site holds",
+            f"`failover repair --vpn {typed(service)} --to SITE` shows what each site holds",
         )
     elif silent or None in roles or any(end.enabled is None for end in told.values()):
         why = "; ".join(silent) or f"not everything was told ({words})"
@@ -84,7 +84,7 @@ def _bridge(service: str, active: str | None, standby: str | None, told: Mapping
     held = (None if there.bridge is None else there.bridge is Bridge.BOUND, here.queue_bound, here.remote_bridge_up)
     finding: Finding | None = None
     if any(one is False for one in held):
-        finding = _found(
+        finding = finding_of(
             Level.ERROR,
             "bridge-not-bound",
             f"the replication bridge of {service} is not bound ({words}): a move now would not be a controlled one",
@@ -103,7 +103,7 @@ def _sync(service: str, active: str | None, told: Mapping[str, ReplicationStatus
     eligible = None if active is None else told[active].sync_eligible
     finding: Finding | None = None
     if active is not None and eligible is True and told[active].reject_when_ineligible:
-        finding = _found(
+        finding = finding_of(
             Level.NOTE,
             "sync-rejects",
             f"{service} refuses synchronous messages while its mate is away: after an uncontrolled fail-over its "
@@ -111,7 +111,7 @@ def _sync(service: str, active: str | None, told: Mapping[str, ReplicationStatus
             "no reject-msg-when-sync-ineligible, at the message VPN, serves them without the mate",
         )
     elif eligible is False:
-        finding = _found(
+        finding = finding_of(
             Level.WARNING,
             "sync-ineligible",
             f"{service} is not eligible for synchronous replication: should {active} be lost now, synchronous "
@@ -133,7 +133,7 @@ def _queue(service: str, sites: tuple[SiteRead, SiteRead], active: str | None, s
     words = "unknown" if full is None else f"{full:.1f}%"
     finding: Finding | None = None
     if full is not None and full >= HIGH_SET:
-        finding = _found(
+        finding = finding_of(
             Level.ERROR,
             "queue-high",
             f"the replication queue of {service} at {active} is {full:.0f}% full; once it is full, publishers are "
@@ -141,21 +141,21 @@ def _queue(service: str, sites: tuple[SiteRead, SiteRead], active: str | None, s
             "find out why the mate does not take the messages; follow it with `failover watch`",
         )
     elif isinstance(there, QueueDepth) and there.messages:
-        finding = _found(
+        finding = finding_of(
             Level.WARNING,
             "queue-left-behind",
             f"the standby {standby} holds {counted(there.messages, 'message')} of {service} that {active} never got",
             "they stem from an earlier fail-over; find out what they are before activity goes back",
         )
     elif isinstance(here, QueueDepth) and here.rejects_on_discard is False:
-        finding = _found(
+        finding = finding_of(
             Level.WARNING,
             "queue-suspended",
             f"replication of {service} is suspended: once the queue is full, messages are kept at {active} only",
             "`failover restore` lifts it, or by hand: reject-msg-to-sender-on-discard",
         )
     elif full is not None and full >= HIGH_CLEAR:
-        finding = _found(
+        finding = finding_of(
             Level.WARNING,
             "queue-filling",
             f"the replication queue of {service} at {active} is {full:.0f}% full; draining it will take time",
@@ -182,7 +182,7 @@ def _transactions(service: str, sites: tuple[SiteRead, SiteRead], active: str | 
     words = f"{prepared} prepared" + (f", {completed} completed" if completed else "")
     note: Finding | None = None
     if prepared:
-        note = _found(
+        note = finding_of(
             Level.NOTE,
             "transactions-prepared",
             f"{service} has {counted(prepared, 'prepared transaction')} at {active}; each needs a decision while "
@@ -190,7 +190,7 @@ def _transactions(service: str, sites: tuple[SiteRead, SiteRead], active: str | 
             "have the decisions ready: `--xa FILE`",
         )
     elif completed:
-        note = _found(
+        note = finding_of(
             Level.NOTE,
             "transactions-completed",
             f"{service} has {counted(completed, 'completed transaction')}, at both sites together, that were not deleted",
@@ -210,8 +210,4 @@ def _of(what: str, service: str, why: str) -> str:
 
 
 def _unknown(check: str, message: str) -> Finding:
-    return _found(Level.UNKNOWN, f"{check}-unknown", message, _READ_FIRST)
-
-
-def _found(level: Level, code: str, message: str, hint: str) -> Finding:
-    return Finding(level=level, code=code, message=message, hint=hint)
+    return finding_of(Level.UNKNOWN, f"{check}-unknown", message, _READ_FIRST)

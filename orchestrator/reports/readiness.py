@@ -1,16 +1,15 @@
-"""The readiness of a pair of a family that has no checks of its own, by facets alone. Pure."""
+"""The readiness of a pair of a family that has no judge of its own, by facets alone. Pure."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
-from orchestrator.core.pair_position import BOTH_ACTIVE, NONE_ACTIVE, End, PairPosition, end_of, position_of
+from orchestrator.core.pair_position import End, PairPosition, end_of, position_of
 from orchestrator.counting import counted
+from orchestrator.family.readiness import Checked, Readiness, SiteRead, answers_of
 from orchestrator.model.families import Family
 from orchestrator.model.findings import Finding, Level
 from orchestrator.model.inventory import Pair
-from orchestrator.reports.readiness.shapes import Checked, Readiness, SiteRead
-from orchestrator.reports.readiness.sites import answers_of
 
 _SITE_CHECKS, _SERVICE_CHECKS = ("answers",), ("position", "link", "backlog")
 _ACT = "read `failover status`, and repair the pair by the means of its own product"
@@ -20,7 +19,15 @@ def judge_facets(family: Family, pair: Pair, sites: tuple[SiteRead, SiteRead]) -
     """Judge a pair by the facets of what both of its ``sites`` reported."""
     of_sites = [answers_of(site, family.surveyed) for site in sites]
     of_services = [one for service in pair.services for one in _of_service(family, service, sites)]
-    return Readiness(pair, (*of_sites, *of_services), site_checks=_SITE_CHECKS, service_checks=_SERVICE_CHECKS)
+    return Readiness(pair, (*of_sites, *of_services), _SITE_CHECKS, _SERVICE_CHECKS)
+
+
+def not_judged(pair: Pair, why: str) -> Readiness:
+    """A pair that nothing here knows how to judge: one finding, and no check of another family."""
+    hint = "check it by the means of its own product; no command here can tell whether it could be moved"
+    finding = Finding(level=Level.UNKNOWN, code="family-unknown", message=why, hint=hint)
+    found = Checked("kind of service", "unknown", finding=finding)
+    return Readiness(pair, (found,), site_checks=(), service_checks=())
 
 
 def _of_service(family: Family, service: str, sites: tuple[SiteRead, SiteRead]) -> Iterator[Checked]:
@@ -53,7 +60,7 @@ def _of_position(service: str, position: PairPosition) -> Finding | None:
     word = position.word
     if word.startswith("unknown"):
         level, code = Level.UNKNOWN, "position-unknown"
-    elif word.startswith((BOTH_ACTIVE, NONE_ACTIVE)):
+    elif position.is_wrong:
         level, code = Level.ERROR, "position-wrong"
     else:
         level, code = Level.ERROR, "not-ready"

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from typing import TypeVar
 
+from orchestrator.family.readiness import Checked, SiteRead, answers_of, cannot, fence_plan_of, finding_of
 from orchestrator.model.findings import Finding, Level
 from orchestrator.model.outcome import Failure
 from orchestrator.model.readings_solace import DeviceHealth, Platform
-from orchestrator.reports.readiness.shapes import READINGS, Checked, SiteRead
 
 Value = TypeVar("Value", bool, float, str)
 
@@ -17,25 +17,12 @@ _MAY_MOVE = frozenset({"mesh-manager", "read-write", "admin"})
 _MAY_FENCE = frozenset({"read-write", "admin"})
 # What `failover failback` allows between the clocks of brokers and ours, seconds.
 SKEW_MAX_S = 30.0
-# What kept a site from answering, and what it means; any other failure is of one reading.
-_SHUT_OUT = {
-    "Unreachable": ("site-unreachable", "look at its power, its network and the inventory's address"),
-    "ConnectionLost": ("site-unreachable", "look at its power, its network and the inventory's address"),
-    "CommandTimedOut": ("site-unreachable", "look at its power, its network and the inventory's address"),
-    "AuthenticationFailed": ("login-refused", "mend the account or the secret that the inventory refers to"),
-    "HostKeyRejected": ("host-key-rejected", "compare the fingerprint at the device's console before you trust it"),
-}
 
 
-def is_shut_out(failure: Failure) -> bool:
-    """Does it concern every reading of the site, and not only one?"""
-    return failure.kind in _SHUT_OUT
-
-
-def of_sites(sites: tuple[SiteRead, SiteRead]) -> Iterator[Checked]:
+def of_sites(sites: tuple[SiteRead, SiteRead], readings: Sequence[str]) -> Iterator[Checked]:
     """Every check of the two sites, one site after the other."""
     for site, other in (sites, sites[::-1]):
-        yield answers_of(site, READINGS)
+        yield answers_of(site, readings)
         yield from _host_keys(site)
         yield _ha(site)
         platform = site.of_site("platform")
@@ -48,24 +35,11 @@ def of_sites(sites: tuple[SiteRead, SiteRead]) -> Iterator[Checked]:
         yield _clock(site, platform)
 
 
-def answers_of(site: SiteRead, readings: Sequence[str]) -> Checked:
-    """Did the site answer at all, with any of ``readings``?"""
-    answers = [answer for reading in readings for answer in site.answers.get(reading, {}).values()]
-    if not answers:
-        return _cannot(site, "answers", f"nothing was asked of {site.name}")
-    failed = [answer for answer in answers if isinstance(answer, Failure) and answer.kind in _SHUT_OUT]
-    if not failed:
-        return Checked("answers", "yes", site=site.name)
-    code, hint = _SHUT_OUT[failed[0].kind]
-    message = f"{site.name} could not be read: {failed[0].text}"
-    return Checked("answers", "NO", site=site.name, finding=_found(Level.ERROR, code, message, hint))
-
-
 def _host_keys(site: SiteRead) -> Iterator[Checked]:
     if site.host_keys is None:
         return
     strangers = [name for name, is_known in site.host_keys.items() if not is_known]
-    finding = _found(
+    finding = finding_of(
         Level.ERROR,
         "host-key-unknown",
         f"no host key is known for {' and '.join(strangers)} of {site.name}: the session will be refused",
@@ -80,28 +54,28 @@ def _host_keys(site: SiteRead) -> Iterator[Checked]:
 def _ha(site: SiteRead) -> Checked:
     health = site.of_site("health")
     if not isinstance(health, DeviceHealth):
-        return _cannot(site, "ha", f"which node of {site.name} serves is unknown: {_why(health)}")
+        return cannot(site, "ha", f"which node of {site.name} serves is unknown: {_why(health)}")
     is_pair = len(site.site.devices) > 1
     words = f"{health.node or 'a node'} serves" if health.serving else "nobody serves"
     found: Finding | None = None
     if health.serving is False:
         text = f"not exactly one node of {site.name} serves"
-        found = _found(Level.ERROR, "not-serving", text, "`show redundancy` there says why")
+        found = finding_of(Level.ERROR, "not-serving", text, "`show redundancy` there says why")
     elif health.spool_active is False:
         text = f"the message spool of {health.node or site.name} is not active, so it cannot serve"
-        found = _found(
+        found = finding_of(
             Level.ERROR, "spool-inactive", text, "`show redundancy` and `show message-spool` there say why"
         )
     elif is_pair and health.mate_node is not None and health.mate_node not in site.own_names:
         text = f"{health.node or site.name} has {health.mate_node} as its HA mate, which the inventory does not list"
-        found = _found(Level.ERROR, "ha-mate-stranger", text, f"mend the devices of {site.name} in the inventory")
+        found = finding_of(Level.ERROR, "ha-mate-stranger", text, f"mend the devices of {site.name} in the inventory")
     elif is_pair and health.redundancy_up is False:
         text = f"the HA pair {site.name} is not redundant: one more failure there is an outage"
-        found = _found(Level.WARNING, "redundancy-down", text, "bring its other node back first")
+        found = finding_of(Level.WARNING, "redundancy-down", text, "bring its other node back first")
     elif None in (health.serving, health.spool_active) or (
         is_pair and None in (health.mate_node, health.redundancy_up)
     ):
-        return _cannot(site, "ha", f"the HA state of {site.name} was told in part only")
+        return cannot(site, "ha", f"the HA state of {site.name} was told in part only")
     return Checked("ha", words, site=site.name, finding=found)
 
 
@@ -110,7 +84,7 @@ def _mate(site: SiteRead, other: SiteRead, platform: object) -> Checked:
         if mate in other.own_names:
             return None
         listed = ", ".join(sorted(other.own_names))
-        return _found(
+        return finding_of(
             Level.ERROR,
             "mate-stranger",
             f"{site.name} replicates with {mate}, but the inventory says that its mate is {other.name} ({listed}): "
@@ -130,7 +104,7 @@ def _version(site: SiteRead, other: SiteRead, platform: object) -> Checked:
         # The same sentence at both sites, so that it is said once.
         words = " and ".join(sorted((f"{site.name} runs {version}", f"{other.name} runs {theirs}")))
         text = f"{words}; mates should be of equal version"
-        return _found(Level.WARNING, "versions-differ", text, "upgrade the older one at the next maintenance")
+        return finding_of(Level.WARNING, "versions-differ", text, "upgrade the older one at the next maintenance")
 
     return _told(site, "version", platform, lambda one: one.version, judge)
 
@@ -143,11 +117,11 @@ def _transaction_mode(site: SiteRead, other: SiteRead, platform: object) -> Chec
             words = " and ".join(sorted((f"{mode} at {site.name}", f"{theirs} at {other.name}")))
             text = f"transactions are replicated in different modes: {words}"
             hint = "make the transaction replication compatibility mode equal at both sites"
-            return _found(Level.ERROR, "transaction-modes-differ", text, hint)
+            return finding_of(Level.ERROR, "transaction-modes-differ", text, hint)
         if mode == "legacy":
             text = f"{site.name} replicates transactions in legacy mode: prepared ones are not known to the mate"
             hint = "without XA transactions that does not matter; with them, change both sites to transacted"
-            return _found(Level.WARNING, "transaction-mode-legacy", text, hint)
+            return finding_of(Level.WARNING, "transaction-mode-legacy", text, hint)
         return None
 
     return _told(site, "transaction mode", platform, lambda one: one.transactions, judge)
@@ -156,7 +130,9 @@ def _transaction_mode(site: SiteRead, other: SiteRead, platform: object) -> Chec
 def _config_sync(site: SiteRead, platform: object) -> Checked:
     def judge(up: bool) -> Finding | None:
         text = f"config-sync is down at {site.name}: what is changed there does not reach the other nodes"
-        return None if up else _found(Level.WARNING, "config-sync-down", text, "`show config-sync` there says why")
+        return (
+            None if up else finding_of(Level.WARNING, "config-sync-down", text, "`show config-sync` there says why")
+        )
 
     return _told(site, "config-sync", platform, lambda one: one.config_sync_up, judge, {True: "up", False: "DOWN"})
 
@@ -166,24 +142,15 @@ def _access(site: SiteRead, platform: object) -> Checked:
         if level not in _MAY_MOVE:
             text = f"the account has the level {level} at {site.name}, which may not change a replication role"
             hint = "give it the global level read-write (newer versions: mesh-manager or above)"
-            return _found(Level.ERROR, "access-too-low", text, hint)
+            return finding_of(Level.ERROR, "access-too-low", text, hint)
         if level not in _MAY_FENCE:
             text = f"the account has the level {level} at {site.name}, which may not shut the message backbone"
-            return _found(
+            return finding_of(
                 Level.NOTE, "access-no-fence", text, "give it read-write if this program is to fence the site"
             )
         return None
 
     return _told(site, "access", platform, lambda one: one.level, judge)
-
-
-def fence_plan_of(site: SiteRead) -> Checked:
-    """Is it written down how clients are kept off the site?"""
-    steps = site.site.fence
-    text = f"nothing is written down on how clients are kept away from {site.name} when it fails"
-    hint = "agree on it before it is needed, and write it into the inventory: sites.NAME.fence"
-    finding = None if steps else _found(Level.WARNING, "no-fence-plan", text, hint)
-    return Checked("fence plan", ", ".join(one.kind for one in steps) or "no plan", site=site.name, finding=finding)
 
 
 def _clock(site: SiteRead, platform: object) -> Checked:
@@ -192,7 +159,9 @@ def _clock(site: SiteRead, platform: object) -> Checked:
             return None
         way = "ahead of" if offset > 0 else "behind"
         text = f"the clock of {site.name} is {abs(offset):.0f}s {way} ours: times of messages cannot be compared"
-        return _found(Level.WARNING, "clock-skew", text, "mend the time service of the device, or of this machine")
+        return finding_of(
+            Level.WARNING, "clock-skew", text, "mend the time service of the device, or of this machine"
+        )
 
     checked = _told(site, "clock", platform, lambda one: one.clock_offset_s, judge)
     offset = _of_platform(site, lambda one: one.clock_offset_s)
@@ -213,7 +182,7 @@ def _told(
     """A check of one value of the platform: unknown if it was not told."""
     value = value_of(platform) if isinstance(platform, Platform) else None
     if value is None:
-        return _cannot(site, check, f"the {check} of {site.name} is unknown: {_why(platform)}")
+        return cannot(site, check, f"the {check} of {site.name} is unknown: {_why(platform)}")
     return Checked(check, (words or {}).get(value, str(value)), site=site.name, finding=judge(value))
 
 
@@ -224,13 +193,3 @@ def _of_platform(site: SiteRead, value_of: Callable[[Platform], Value | None]) -
 
 def _why(answer: object) -> str:
     return answer.text if isinstance(answer, Failure) else "the device did not tell"
-
-
-def _cannot(site: SiteRead, check: str, message: str) -> Checked:
-    code = f"{check.replace(' ', '-')}-unknown"
-    finding = _found(Level.UNKNOWN, code, message, "a check that could not be made is no good sign: make it by hand")
-    return Checked(check, "unknown", site=site.name, finding=finding)
-
-
-def _found(level: Level, code: str, message: str, hint: str) -> Finding:
-    return Finding(level=level, code=code, message=message, hint=hint)

@@ -8,9 +8,21 @@ together: what is said of one service is the worse of what is said of its two en
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import TypeVar
 
+from orchestrator.ages import span
+from orchestrator.family.readiness import (
+    Checked,
+    Readiness,
+    ReadinessJudge,
+    SiteRead,
+    Validate,
+    Validated,
+    answers_of,
+    fence_plan_of,
+    finding_of,
+    is_shut_out,
+)
 from orchestrator.model.findings import Finding, Level
 from orchestrator.model.inventory import Pair
 from orchestrator.model.outcome import Failure
@@ -24,9 +36,6 @@ from orchestrator.model.readings_amps import (
     TransactionLog,
     Transports,
 )
-from orchestrator.reports.ages import span
-from orchestrator.reports.readiness.shapes import Checked, Readiness, SiteRead
-from orchestrator.reports.readiness.sites import answers_of, fence_plan_of, is_shut_out
 
 READINGS = ("instance", "transports", "links", "queues", "transaction_log", "bootstrap", "permissions")
 SERVICE_CHECKS = (
@@ -47,18 +56,9 @@ _ORDER = (Level.ERROR, Level.UNKNOWN, Level.WARNING, Level.NOTE)
 _AGAIN = "look at it once the instance answers, and check again"
 
 
-@dataclass(frozen=True, slots=True)
-class Validated:
-    """What the validation of a pair's live configurations found of one service; ``why`` it could not be made."""
-
-    errors: Sequence[str] = ()
-    risks: Sequence[str] = ()
-    undecided: Sequence[str] = ()
-    why: str = ""
-
-
-def judge_amps(pair: Pair, sites: tuple[SiteRead, SiteRead], validated: Mapping[str, Validated]) -> Readiness:
+def judge(pair: Pair, sites: tuple[SiteRead, SiteRead], validate: Validate) -> Readiness:
     """Judge a pair by what both of its ``sites`` said, and by the validation of their configurations."""
+    validated = validate()
     of_sites = [one for site in sites for one in (answers_of(site, READINGS), fence_plan_of(site))]
     services: Sequence[Checked] = [
         one
@@ -66,6 +66,9 @@ def judge_amps(pair: Pair, sites: tuple[SiteRead, SiteRead], validated: Mapping[
         for one in _of_service(service, sites, validated.get(service, Validated(why="it was not made")))
     ]
     return Readiness(pair, (*of_sites, *services), SITE_CHECKS, SERVICE_CHECKS)
+
+
+JUDGE = ReadinessJudge(READINGS, judge)
 
 
 def _of_service(service: str, sites: tuple[SiteRead, SiteRead], validated: Validated) -> Iterator[Checked]:
@@ -99,13 +102,13 @@ def _clients(service: str, sites: tuple[SiteRead, SiteRead]) -> Checked:
     unread = [(site, told[site.name]) for site in sites if _door(told[site.name]) == "unknown"]
     if all(_door(one) == "closed" for one in told.values()):
         text = f"{service}: neither instance lets clients in"
-        finding = _found(
+        finding = finding_of(
             Level.ERROR, "nobody-serves", text, "look for a run that stopped half-way: `failover runs list`"
         )
     elif any(_door(one) == "in part" for one in told.values()):
         text = f"{service}: some client transports are enabled and some are not ({words})"
         hint = "name those that clients use as client_transports in the inventory, or mend their state"
-        finding = _found(Level.WARNING, "clients-in-part", text, hint)
+        finding = finding_of(Level.WARNING, "clients-in-part", text, hint)
     elif unread:
         site, _ = unread[0]
         finding = _unknown("clients", service, site, "transports", "which transports it has was not told")
@@ -125,25 +128,29 @@ def _link(service: str, site: SiteRead) -> Finding | None:
     ends = f"the link of {service} from {site.name} to its mate"
     wanted = site.option("link") == "sync"
     if links.connected is False:
-        return _found(
+        return finding_of(
             Level.ERROR, "link-not-connected", f"{ends} is not connected", "the log of both instances says why"
         )
     if links.downgraded:
         text = f"{ends} is downgraded: it acknowledges what the mate has not, so the mate is no fail-over target"
-        return _found(Level.ERROR, "link-downgraded", text, "`failover restore` upgrades it, or an upgrade by hand")
+        return finding_of(
+            Level.ERROR, "link-downgraded", text, "`failover restore` upgrades it, or an upgrade by hand"
+        )
     if links.connected is None or links.sync is None:
         return _unknown("links", service, site, "links", "not everything was told")
     if links.sync is False and wanted:
         text = f"{ends} is async by its configuration, and the inventory says sync"
-        return _found(
+        return finding_of(
             Level.ERROR, "link-differs", text, "mend whichever is wrong: link in the inventory, or SyncType"
         )
     if links.sync is False:
         text = f"{ends} is async: its loss gives up messages that publishers were told are safe"
-        return _found(Level.NOTE, "link-async", text, "have it decided beforehand who may accept that: --accept-loss")
+        return finding_of(
+            Level.NOTE, "link-async", text, "have it decided beforehand who may accept that: --accept-loss"
+        )
     if not wanted:
         text = f"{ends} is sync, and the inventory does not say so: a loss would be treated as one that gives up messages"
-        return _found(Level.WARNING, "link-unclaimed", text, "write link: sync into the site's options")
+        return finding_of(Level.WARNING, "link-unclaimed", text, "write link: sync into the site's options")
     return None
 
 
@@ -154,7 +161,7 @@ def _lag(service: str, site: SiteRead) -> Finding | None:
     if links.connected is False or links.behind_s == 0:
         return None  # a broken link has a finding of its own, and its lag proves nothing
     text = f"the link of {service} from {site.name} is {links.behind_s:g}s behind"
-    return _found(
+    return finding_of(
         Level.WARNING, "link-behind", text, "look whether it falls before you move it; a planned move waits for it"
     )
 
@@ -166,7 +173,9 @@ def _queues(service: str, site: SiteRead) -> Finding | None:
     if queues.unproxied:
         return None
     text = f"proxied transfer is on for a queue of {service} at {site.name}: messages may be delivered twice"
-    return _found(Level.ERROR, "proxied-transfer-on", text, "it is for the time of a loss only: `failover restore`")
+    return finding_of(
+        Level.ERROR, "proxied-transfer-on", text, "it is for the time of a loss only: `failover restore`"
+    )
 
 
 def _journals(service: str, site: SiteRead) -> Finding | None:
@@ -182,7 +191,7 @@ def _journals(service: str, site: SiteRead) -> Finding | None:
         f"the journals of {service} at {site.name} have room for an outage of the mate of {span(log.survives_s)}, and "
         f"{span(log.outage_s)} is to be survived"
     )
-    return _found(
+    return finding_of(
         Level.WARNING, "journal-headroom", text, "give the journals more room, or archive older ones elsewhere"
     )
 
@@ -191,7 +200,7 @@ def _access(service: str, site: SiteRead) -> Finding | None:
     may = _of(site, "permissions", service, Permissions)
     if may is not None and may.denied:
         text = f"{site.name} does not let the account do what a run of {service} needs: {may.denied[0]}"
-        return _found(Level.ERROR, "action-denied", text, "entitle the account to /amps/administrator there")
+        return finding_of(Level.ERROR, "action-denied", text, "entitle the account to /amps/administrator there")
     if may is None or may.granted is None:
         return _unknown(
             "access", service, site, "permissions", "the entitlement check did not tell; see assume.check_segment"
@@ -207,12 +216,12 @@ def _bootstrap(service: str, sites: tuple[SiteRead, SiteRead]) -> Checked:
     if len(waiting) == 2:
         text = f"both instances of {service} are empty and set to bootstrap: each waits for the other, for ever"
         hint = "start one of them without its Bootstrap, once"
-        finding = _found(Level.ERROR, "both-wait", text, hint)
+        finding = finding_of(Level.ERROR, "both-wait", text, hint)
     elif waiting:
         text = (
             f"{service} at {waiting[0].name} is empty and waits for a bootstrap, so it holds nothing to fail over to"
         )
-        finding = _found(
+        finding = finding_of(
             Level.ERROR, "waits-for-bootstrap", text, "look whether its mate answers; see `failover restore`"
         )
     elif unread is not None:
@@ -227,16 +236,16 @@ def _configuration(service: str, validated: Validated, silent: Sequence[SiteRead
         finding = _not_read(service, silent[0])
     elif validated.why:
         text = f"the live configurations of {service} could not be validated: {validated.why}"
-        finding = _found(Level.UNKNOWN, "configuration-unknown", text, _AGAIN)
+        finding = finding_of(Level.UNKNOWN, "configuration-unknown", text, _AGAIN)
     elif validated.errors:
         text = f"AMPS would refuse a link of {service}: {_first(validated.errors)}"
-        finding = _found(Level.ERROR, "configuration-refused", text, hint)
+        finding = finding_of(Level.ERROR, "configuration-refused", text, hint)
     elif validated.risks:
         text = f"the mate of {service} is no fail-over target for everything: {_first(validated.risks)}"
-        finding = _found(Level.WARNING, "configuration-risk", text, hint)
+        finding = finding_of(Level.WARNING, "configuration-risk", text, hint)
     elif validated.undecided:
         text = f"whether the configurations of {service} fit is undecided: {_first(validated.undecided)}"
-        finding = _found(Level.WARNING, "configuration-undecided", text, hint)
+        finding = finding_of(Level.WARNING, "configuration-undecided", text, hint)
     return Checked("configuration", finding.code if finding else "ok", service=service, finding=finding)
 
 
@@ -253,13 +262,13 @@ def _instances(service: str, sites: tuple[SiteRead, SiteRead]) -> Checked:
     one, other = _release(here.version), _release(there.version)
     if here.name == there.name:
         text = f"both sites of {service} are the instance {here.name}"
-        found = _found(
+        found = finding_of(
             Level.ERROR, "same-instance", text, "mend the addresses in the inventory, or the Name of one of them"
         )
         return Checked("instances", "the same", service=service, finding=found)
     if one != other:
         text = f"the instances of {service} run {here.version} and {there.version}"
-        found = _found(
+        found = finding_of(
             Level.WARNING, "releases-differ", text, "bring both to the same release: for the time of an upgrade only"
         )
         return Checked("instances", f"{one}, {other}", service=service, finding=found)
@@ -282,15 +291,13 @@ def _unknown(check: str, service: str, site: SiteRead, reading: str, why: str) -
     if isinstance(found, Failure) and is_shut_out(found):
         return _not_read(service, site)
     why = found.text if isinstance(found, Failure) else why
-    return _found(Level.UNKNOWN, f"{check}-unknown", f"{check} of {service} at {site.name} is unknown: {why}", _AGAIN)
+    return finding_of(
+        Level.UNKNOWN, f"{check}-unknown", f"{check} of {service} at {site.name} is unknown: {why}", _AGAIN
+    )
 
 
 def _not_read(service: str, site: SiteRead) -> Finding:
     """One finding in place of one for each check: the cause is a finding about the site itself."""
-    return _found(
+    return finding_of(
         Level.UNKNOWN, "not-read", f"{site.name} reports nothing of {service}: it could not be read", _AGAIN
     )
-
-
-def _found(level: Level, code: str, message: str, hint: str) -> Finding:
-    return Finding(level=level, code=code, message=message, hint=hint)

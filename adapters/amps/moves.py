@@ -1,0 +1,59 @@
+"""The options of AMPS instances on the commands that move their clients, and which runbook is meant."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from orchestrator.family.moves import Given, Kind, MoveOption
+from orchestrator.model.inventory import Site
+
+BOOTSTRAP = "--bootstrap"
+_ON_LINK_LOSS = MoveOption(
+    flag="--on-bridge-loss",
+    metavar="wait|revert|escalate",
+    help="Decided beforehand (unattended: revert).",
+    chooses="link-lost",
+)
+_OPTIONS: Mapping[Kind, Sequence[MoveOption]] = {
+    "controlled": (_ON_LINK_LOSS,),
+    "uncontrolled": (
+        MoveOption(
+            flag="--accept-loss",
+            metavar="TEXT",
+            help="Across an async link: why messages may be given up.",
+            answers={"data-loss": "accept"},
+        ),
+    ),
+    "restore": (
+        MoveOption(flag=BOOTSTRAP, help="It lost its data, and fetches its state from its mate."),
+        MoveOption(
+            flag="--attest",
+            metavar="TEXT",
+            help="Who looked at what it comes back with; recorded.",
+            answers={"stale-tail": "accept", "bootstrap": "attest"},
+        ),
+        MoveOption(
+            flag="--accept-sow",
+            metavar="TEXT",
+            help="With --bootstrap: why it returns though SOW records differ.",
+            answers={"sow-incomplete": "accept"},
+            needs=BOOTSTRAP,
+        ),
+    ),
+    "failback": (_ON_LINK_LOSS,),
+}
+_APART = frozenset({"controlled", "uncontrolled", "failback"})
+
+
+def options(kind: Kind) -> Sequence[MoveOption]:
+    """See ``Offering.options``."""
+    return _OPTIONS[kind]
+
+
+def runbook_for(kind: Kind, site: Site, given: Given) -> str:
+    """See ``Offering.runbook_for``. Across an async link some procedures are others; a link of which the inventory says
+    nothing is taken for one, so that a person is asked before messages are given up."""
+    if kind == "restore":
+        return "restore-bootstrap" if BOOTSTRAP in given else kind
+    is_sync = any(part.options.get("link") == "sync" for part in site.parts)
+    return kind if is_sync or kind not in _APART else f"{kind}-async"

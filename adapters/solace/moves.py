@@ -1,0 +1,75 @@
+"""The options of message VPNs on the commands that move them, and which runbook is meant."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from orchestrator.family.moves import Given, Kind, MoveOption
+from orchestrator.model.inventory import Site
+
+ISOLATED = "--isolated"
+_XA = MoveOption(
+    flag="--xa",
+    metavar="ask|stop|revert|FILE",
+    help="Prepared transactions: the decisions in FILE; for those without one: ask, stop, or revert"
+    " (default: ask on a terminal, else revert).",
+    decides="xa",
+)
+_ON_BRIDGE_LOSS = MoveOption(
+    flag="--on-bridge-loss",
+    metavar="wait|revert|escalate",
+    help="Decided beforehand (unattended: revert).",
+    chooses="bridge-lost",
+)
+_ACCEPT_SYNC = MoveOption(
+    flag="--accept-sync",
+    metavar="TEXT",
+    help="Why to continue if a site does not report sync eligibility.",
+    answers={"sync-untold": "accept"},
+)
+_OPTIONS: Mapping[Kind, Sequence[MoveOption]] = {
+    "controlled": (_XA, _ON_BRIDGE_LOSS),
+    "uncontrolled": (
+        MoveOption(
+            flag=ISOLATED,
+            help="Its management still answers: fence and demote it first.",
+            accepts={"leave-behind": "accept"},
+        ),
+    ),
+    "restore": (
+        MoveOption(
+            flag="--spool",
+            metavar="kept|lost",
+            help="Did it come back without its message spool? Recorded.",
+            values=("kept", "lost"),
+            loses="lost",
+        ),
+        _ACCEPT_SYNC,
+        _XA,
+    ),
+    "failback": (_ACCEPT_SYNC, _XA, _ON_BRIDGE_LOSS),
+}
+
+
+def options(kind: Kind) -> Sequence[MoveOption]:
+    """See ``Offering.options``."""
+    return _OPTIONS[kind]
+
+
+def runbook_for(kind: Kind, site: Site, given: Given) -> str:
+    """See ``Offering.runbook_for``.
+
+    The backbone of a failed site that does not answer is out of reach, so what comes next in its fence plan counts. A
+    command of the plan is run and proven first. It is not when a person has answered for the fence already. A fence that
+    a command closed is opened by its undo.
+    """
+    if kind == "uncontrolled" and ISOLATED in given:
+        return "uncontrolled-isolated"
+    if kind == "uncontrolled":
+        reachable = [option for option in site.fence if option.kind in ("command", "attest")]
+        is_answered = "--attest" in given or "--reason" in given
+        is_commanded = bool(reachable) and reachable[0].kind == "command" and not is_answered
+        return "uncontrolled-commanded" if is_commanded else "uncontrolled"
+    if kind == "restore" and site.fenced_by("command") is not None:
+        return "restore-commanded"
+    return kind

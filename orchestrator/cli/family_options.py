@@ -1,0 +1,85 @@
+"""The options that installed families add to the commands that move services.
+
+They are made when such a command is parsed, or shows its help: the list of all commands needs no family, and stays fast.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Mapping, Sequence
+from functools import cache
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+from typer.core import TyperCommand
+
+if TYPE_CHECKING:
+    from orchestrator.family.moves import Kind, MoveOption
+
+_GIVEN = "orchestrator.given"
+
+
+def of_kind(kind: Kind) -> type[TyperCommand]:
+    """The class of the command that does this kind of move."""
+
+    class _Command(TyperCommand):
+        def get_params(self, ctx: Any) -> list[Any]:
+            """Its own options, those of families, and then those that every run has."""
+            own = super().get_params(ctx)
+            run = next(place for place, one in enumerate(own) if one.name == "dry_run")
+            return [*own[:run], *_options(kind), *own[run:]]
+
+        def invoke(self, ctx: Any) -> Any:
+            """The command's function knows its own options only; ``given_of`` has the others."""
+            ctx.meta[_GIVEN] = _given(kind, {one.name: ctx.params.pop(one.name) for one in _options(kind)})
+            return super().invoke(ctx)
+
+    return _Command
+
+
+def given_of(context: typer.Context) -> Mapping[str, str]:
+    """What was given of the options of families, by flag."""
+    given: Mapping[str, str] = context.meta[_GIVEN]
+    return given
+
+
+def _given(kind: Kind, values: Mapping[str, object]) -> Mapping[str, str]:
+    from orchestrator.family.moves import YES
+    from orchestrator.family.offers import options_of_all
+
+    named = {_name(flag): flag for flag in options_of_all(kind)}
+    return {
+        named[name]: YES if value is True else str(value)
+        for name, value in values.items()
+        if value is not None and value is not False
+    }
+
+
+@cache
+def _options(kind: Kind) -> Sequence[Any]:
+    """typer makes options from a signature, so one is put together here."""
+    from orchestrator.family.offers import options_of_all
+
+    def command(**given: object) -> None:
+        del given
+
+    shown = [_parameter(offered) for offered in options_of_all(kind).values()]
+    command.__signature__ = inspect.Signature(shown)  # type: ignore[attr-defined]
+    app = typer.Typer(add_completion=False)
+    app.command()(command)
+    return tuple(typer.main.get_command(app).params)
+
+
+def _parameter(offered: Sequence[tuple[str, MoveOption]]) -> inspect.Parameter:
+    """One flag, with the families that have it; where there are several, the first one says what it is."""
+    option = offered[0][1]
+    help_text = f"{', '.join(name for name, _ in offered)}: {option.help}"
+    told = typer.Option(option.flag, help=help_text, metavar=option.metavar or None)
+    annotation = Annotated[(str | None) if option.metavar else bool, told]  # type: ignore[valid-type]
+    default = None if option.metavar else False
+    kind = inspect.Parameter.KEYWORD_ONLY
+    return inspect.Parameter(_name(option.flag), kind, default=default, annotation=annotation)
+
+
+def _name(flag: str) -> str:
+    return flag.removeprefix("--").replace("-", "_")

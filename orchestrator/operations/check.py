@@ -1,0 +1,173 @@
+"""Could the pairs be moved now? Reads both sites of each through sessions that can only look, has that judged, and stores
+the verdict; and what earlier checks found."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
+from dataclasses import dataclass
+from typing import Protocol
+
+from orchestrator.documents.abilities import Ability, abilities_of
+from orchestrator.errors import DefinitionError, HostKeyRejected
+from orchestrator.family.contract import AdapterContext, speaks_ssh
+from orchestrator.family.offers import offering
+from orchestrator.family.reachability import probe
+from orchestrator.family.readiness import Readiness, SiteRead, Validated, is_good
+from orchestrator.journal.lease import service_place
+from orchestrator.journal.readiness_results import Checked as LastCheck
+from orchestrator.journal.readiness_results import last_checks, store_checks
+from orchestrator.model.exchanges import Exchange
+from orchestrator.model.findings import Finding
+from orchestrator.model.inventory import Inventory, Pair, Site
+from orchestrator.model.outcome import Failure
+from orchestrator.model.reading import Reading
+from orchestrator.operations.families import family_of, unknown_family
+from orchestrator.operations.runtime import Tools
+from orchestrator.reports.readiness import judge_facets, not_judged
+
+
+class SiteListener(Protocol):
+    """Hears what passes with one site, reading by reading."""
+
+    def heard(self, exchange: Exchange) -> None:
+        """See ``exchanges.Witness``."""
+        ...
+
+    def further(self, read: Iterable[str]) -> Sequence[str]:
+        """The readings besides ``read`` that it wants."""
+        ...
+
+    def end_of(self, reading: str, answers: Mapping[str, Reading | Failure]) -> None:
+        """All that was heard since the last one belongs to ``reading``, which came to ``answers``."""
+        ...
+
+
+class Listener(Protocol):
+    """Hears what passes with the sites, each from its own thread."""
+
+    def witness_of(self, site: Site, services: Sequence[str]) -> SiteListener:
+        """The listener to ``site``."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class PairCheck:
+    """One pair as it was read at ``at``, seconds since the epoch, and judged. ``reads``: none of an unknown family."""
+
+    readiness: Readiness
+    at: float
+    reads: Sequence[SiteRead] = ()
+
+    @property
+    def pair(self) -> Pair:
+        """Which one."""
+        return self.readiness.pair
+
+
+def pairs_of(inventory: Inventory, only: str | None) -> list[Pair]:
+    """The pairs that are meant. Raises ``DefinitionError`` for a name that none has."""
+    pairs = [pair for pair in inventory.pairs if only in (None, pair.name)]
+    if not pairs:
+        known = ", ".join(pair.name for pair in inventory.pairs)
+        raise DefinitionError(f"no pair is called {only!r}", hint=f"the inventory has: {known}")
+    return pairs
+
+
+def check_pairs(
+    tools: Tools, inventory: Inventory, only: str | None, listener: Listener | None = None
+) -> Iterator[PairCheck]:
+    """Each pair, or the one that is called ``only``, as soon as it is judged. Raises ``DefinitionError`` before the first
+    for a name that none has."""
+    return (_check(tools, inventory, pair, listener) for pair in pairs_of(inventory, only))
+
+
+def _check(tools: Tools, inventory: Inventory, pair: Pair, listener: Listener | None) -> PairCheck:
+    one, other = (inventory.sites[name] for name in pair.sites)
+    name, at = family_of(tools, one), tools.clock.now()
+    if not name:
+        return PairCheck(not_judged(pair, unknown_family(one)), at)
+    family = offering(name)
+    judge = family.readiness()
+    readings = family.surveyed if judge is None else judge.readings
+    with ThreadPoolExecutor(2) as pool:
+        first, second = pool.map(lambda site: _read(tools, site, pair.services, readings, listener), (one, other))
+    reads = (first, second)
+
+    def validate() -> Mapping[str, Validated]:
+        from orchestrator.operations.live_configurations import validated_pair
+
+        return validated_pair(tools, inventory, pair)
+
+    found = judge_facets(family, pair, reads) if judge is None else judge.judge(pair, reads, validate)
+    return PairCheck(found, at, reads)
+
+
+def _read(
+    tools: Tools, site: Site, services: Sequence[str], readings: Sequence[str], listener: Listener | None
+) -> SiteRead:
+    witness = None if listener is None else listener.witness_of(site, services)
+    context = AdapterContext(tools.clock, tools.secrets, read_only=True, witness=witness)
+    answers: dict[str, Mapping[str, Reading | Failure]] = {}
+    with closing(tools.registry.adapter_for(site, context)) as adapter:
+        for reading in (*readings, *(witness.further(readings) if witness is not None else ())):
+            answers[reading] = probe(adapter, reading, services)
+            if witness is not None:
+                witness.end_of(reading, answers[reading])
+    return SiteRead(site, answers, _host_keys(tools, site))
+
+
+def _host_keys(tools: Tools, site: Site) -> dict[str, bool] | None:
+    """By device: does the inventory or known_hosts name a key for it? None where no SSH is spoken."""
+    parts = [part for part in site.parts if speaks_ssh(tools.registry.get(part.adapter))]
+    if not parts:
+        return None
+    from adapters.ssh.hostkeys import expected_of
+
+    known: dict[str, bool] = {}
+    for part in parts:
+        for device in part.devices:
+            try:
+                known[device.name] = bool(expected_of(device, part.known_hosts).keys)
+            except HostKeyRejected:
+                known[device.name] = False
+    return known
+
+
+def abilities_at(tools: Tools, inventory: Inventory, pair: Pair) -> dict[str, list[Ability]]:
+    """The procedures that are possible when each site is left, by what its adapters declare; none of an unknown
+    family."""
+    kinds = {name: tools.registry.declarations(inventory.sites[name]) for name in pair.sites}
+    family = family_of(tools, inventory.sites[pair.sites[0]])
+    if not family:
+        return {}
+    return {name: abilities_of(family, kind, kinds[pair.mate_of(name)]) for name, kind in kinds.items()}
+
+
+def store_found(tools: Tools, inventory: Inventory, found: Sequence[PairCheck], now: float) -> None:
+    """Keep what was found of each service, without secrets."""
+    scrub = tools.secrets.redactor.scrub
+    rows: dict[str, tuple[bool, Sequence[Finding]]] = {}
+    for one in found:
+        for service in one.pair.services:
+            findings = [
+                finding.model_copy(update={"message": scrub(finding.message)})
+                for finding in one.readiness.findings_of(service)
+            ]
+            rows[_key_of(inventory, one.pair, service)] = (is_good(findings), findings)
+    with closing(tools.journal()) as journal:
+        store_checks(journal, now, rows)
+
+
+def known_checks(tools: Tools, inventory: Inventory, pairs: Sequence[Pair]) -> dict[str, LastCheck | None]:
+    """By service, what its last check found; None where it was never checked. No device is asked."""
+    keys = {service: _key_of(inventory, pair, service) for pair in pairs for service in pair.services}
+    with closing(tools.journal()) as journal:
+        stored = last_checks(journal, keys.values())
+    return {service: stored.get(key) for service, key in keys.items()}
+
+
+def _key_of(inventory: Inventory, pair: Pair, service: str) -> str:
+    """By what a service's last check is found again."""
+    return service_place(service, [inventory.sites[name] for name in pair.sites])

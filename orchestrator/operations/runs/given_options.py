@@ -1,0 +1,128 @@
+"""The options of families, as they were typed: whose they are, and which decisions they make beforehand."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from orchestrator.documents.loader import read_decisions
+from orchestrator.errors import DefinitionError
+from orchestrator.family.moves import Given, Kind, MoveOption
+from orchestrator.family.offers import options_of_all
+from orchestrator.model import events as ev
+from orchestrator.model.runbook import Choice, Runbook
+from orchestrator.operations.runtime import checked_text
+
+# The questions that an option answers, and what another family calls them.
+_BEFOREHAND = (
+    ("bridge-lost", "link-lost", "--on-bridge-loss"),
+    ("link-lost", "bridge-lost", "--on-bridge-loss"),
+    ("drain-stalled", "", "--on-stall"),
+)
+
+
+def options_meant(family: str, kind: Kind, given: Given) -> Sequence[MoveOption]:
+    """The options that were ``given``, as ``family`` means them; where it is not known (empty), as the first that has
+    them. Raises ``DefinitionError`` for one that means nothing for this family, or lacks another one."""
+    offered = options_of_all(kind)
+    found = []
+    for flag in given:
+        mine = [option for name, option in offered[flag] if family in ("", name)]
+        if not mine:
+            names = " and ".join(name for name, _ in offered[flag])
+            raise DefinitionError(f"{flag} is an option of {names}; this pair is of {family}", hint="leave it out")
+        if mine[0].values and given[flag] not in mine[0].values:
+            raise DefinitionError(f"{flag} is one of: {', '.join(mine[0].values)}")
+        if mine[0].needs and mine[0].needs not in given:
+            needed = mine[0].needs
+            raise DefinitionError(f"{flag} answers a question that is only asked with {needed}", hint=f"add {needed}")
+        found.append(mine[0])
+    return found
+
+
+def policy_given(
+    options: Sequence[MoveOption], given: Given, on_stall: str | None, *, attended: bool, who: ev.Who
+) -> ev.Policy:
+    """The decisions that these options make beforehand. ``who`` types them. Raises ``DefinitionError``."""
+    on_gate: dict[str, Choice] = {}
+    reasons: dict[str, str] = {}
+    transactions: Mapping[str, ev.Ruling] = {}
+    if on_stall is not None:
+        on_gate["drain-stalled"] = _choice("drain-stalled", on_stall)
+    for option in options:
+        value = given[option.flag]
+        if option.chooses:
+            on_gate[option.chooses] = _choice(option.chooses, value)
+        if option.decides:
+            answer, transactions = _decided(option.decides, value, attended=attended, who=who)
+            on_gate.update(answer)
+        on_gate.update(option.answers)
+        reasons.update(dict.fromkeys(option.answers, checked_text(value, "the reason") if option.answers else ""))
+    return ev.Policy(on_gate=on_gate, reasons=reasons, transactions=transactions)
+
+
+def policy_of(
+    xa: str | None, on_bridge_loss: str | None, on_stall: str | None, *, attended: bool, who: ev.Who
+) -> ev.Policy:
+    """The decisions made beforehand for a run that is resumed. ``who`` types it: decisions of a file have its name, the
+    hash of what it said, and their account."""
+    on_gate: dict[str, Choice] = {}
+    for gate, choice in (("bridge-lost", on_bridge_loss), ("drain-stalled", on_stall)):
+        if choice is not None:
+            on_gate[gate] = _choice(gate, choice)
+    answer, transactions = _decided("xa", xa, attended=attended, who=who)
+    return ev.Policy(on_gate={**on_gate, **answer}, transactions=transactions)
+
+
+def as_asked(policy: ev.Policy, runbook: Runbook) -> ev.Policy:
+    """The policy in the words of the runbook: what one family calls a bridge, another one calls a link.
+
+    Raises ``DefinitionError`` for an answer to a question that the runbook never asks.
+    """
+    asked = {
+        rule.gate
+        for step in runbook.steps
+        for rule in (step.when_guard_breaks, step.when_stalled)
+        if rule is not None
+    }
+    on_gate = dict(policy.on_gate)
+    for gate, alike, option in _BEFOREHAND:
+        if gate in on_gate and gate not in asked:
+            if alike not in asked:
+                raise DefinitionError(
+                    f"{option} answers a question that {runbook.runbook} never asks",
+                    hint=f"leave it out; what it asks while it waits: {', '.join(sorted(asked)) or 'nothing'}",
+                )
+            on_gate[alike] = on_gate.pop(gate)
+    return policy.model_copy(update={"on_gate": on_gate})
+
+
+def _decided(
+    gate: str, value: str | None, *, attended: bool, who: ev.Who
+) -> tuple[Mapping[str, Choice], Mapping[str, ev.Ruling]]:
+    """What ``ask``, ``stop``, ``revert`` or a file decides about the items of ``gate``."""
+    if value == "ask" and not attended:
+        raise DefinitionError(
+            f"--{gate} ask, and there is no operator to ask", hint=f"--{gate} revert, or a file of decisions"
+        )
+    if value in ("stop", "revert"):
+        return {gate: "stop" if value == "stop" else "revert"}, {}
+    if value in (None, "ask"):
+        return {}, {}
+    return {}, _decisions(Path(value), who)
+
+
+def _choice(gate: str, text: str) -> Choice:
+    choices: Mapping[str, Choice] = {"wait": "wait", "revert": "revert", "escalate": "escalate"}
+    if text not in choices:
+        raise DefinitionError(f"{text!r} is no answer to {gate}", hint=f"one of: {', '.join(choices)}")
+    return choices[text]
+
+
+def _decisions(path: Path, who: ev.Who) -> dict[str, ev.Ruling]:
+    read = read_decisions(path)
+    rulings: dict[str, ev.Ruling] = {}
+    for item, (choice, reason) in read.result().decided().items():
+        from_file = ev.Who(f"file {path.name}", who.account, who.uid)
+        rulings[item] = ev.Ruling(choice=choice, reason=reason, file=read.digest, **from_file._asdict())
+    return rulings

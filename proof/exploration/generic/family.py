@@ -1,0 +1,246 @@
+"""The pair of any family as the walk wants it: from its facets, and from what its ``makes`` say of its actions."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterable, Iterator, Mapping
+from typing import NamedTuple
+
+from orchestrator.core.run import Lane
+from orchestrator.model import events as ev
+from orchestrator.model.facets import Facet
+from orchestrator.model.families import Family
+from orchestrator.model.reading import Reading, item_field_names
+from orchestrator.model.readings import ExternalFence, Reachability, Role
+from orchestrator.model.runbook import Do, Runbook
+from proof.exploration.commands import ACTIONS as COMMANDS
+from proof.exploration.family import SIDE_NAMES, SOURCE, TARGET, Change, Move, Words, change_of
+from proof.exploration.generic import pair as pairs
+from proof.exploration.generic.pair import FENCE, Effects, Listed, Pair
+from proof.exploration.generic.promises import Evidence, Promises
+from proof.exploration.generic.shapes import NONE, SOME, item_for, reading_with, texts_in, told_by
+from proof.exploration.vocabulary import checks_of, dos_of, unexplored
+
+_OUTSIDE = frozenset({"external_fence", FENCE})
+_FLOW = frozenset({Facet.LINK, Facet.BACKLOG, Facet.MARK, Facet.REACHED, Facet.SUSPENDED})
+
+
+def can_be_modelled(family: Family) -> bool:
+    """Do its readings say who serves, and its actions what they make of that?"""
+    return family.offers(Facet.SERVES) and bool(family.makes)
+
+
+class Live(NamedTuple):
+    """See ``family.Live``: all of it, as long as the lane continues."""
+
+    reverts: bool
+    rulings: bool = True
+
+    def pair(self, pair: Pair) -> Pair:
+        """See ``family.Live``."""
+        return pair
+
+    def evidence(self, evidence: Evidence) -> Evidence:
+        """See ``family.Live``."""
+        return evidence
+
+
+class Generic:
+    """See ``proof.exploration.family.Family``. ``family``: the installed one; ``runbook``: what is explored with it."""
+
+    adapter = ""
+    half = ""
+    sharing = None
+
+    def __init__(self, family: Family, runbook: Runbook) -> None:
+        self.name = family.name
+        self._family = family
+        wheres = [check.where for check in checks_of(runbook)]
+        self._texts = tuple(dict.fromkeys(texts_in(wheres)))
+        self._made: dict[tuple[str, tuple[object, ...]], Reading | None] = {}
+        self._items = {
+            (SIDE_NAMES.index(step.for_each.on), step.for_each.reading): item_for(model, step.for_each.where)
+            for step in runbook.steps
+            if step.for_each is not None and (model := family.readings.get(step.for_each.reading)) is not None
+        }
+        self._effects = Effects(family.makes, dict(_works_on(runbook)))
+        exclusive = [model.exclusive for model in family.readings.values() if Facet.SERVES in model.facets]
+        self._promises = Promises(self._effects, is_exclusive=any(exclusive))
+        self._flow = frozenset(name for name, model in family.readings.items() if _FLOW & set(model.facets))
+        self.words = Words(
+            fields=self._fields(),
+            items={name: item_field_names(model) for name, model in family.readings.items()},
+            compares=frozenset(),
+            actions={**self._actions(runbook), FENCE: {"state": ("closed", "open")}},
+        )
+
+    def _actions(self, runbook: Runbook) -> Mapping[str, Mapping[str, tuple[str, ...] | None]]:
+        """Those of ``makes`` with the values that it names, and those that are taken to change nothing."""
+        named = {action for action, _ in self._family.makes}
+        known: dict[str, dict[str, tuple[str, ...] | None]] = {action: {} for action in named}
+        for do in dos_of(runbook):
+            if do.action in named or do.action in self.harmless(runbook):
+                known.setdefault(do.action, {}).update(dict.fromkeys(do.args))
+        for (action, name), values in self._family.makes.items():
+            known[action][name] = tuple(values)
+        return known
+
+    def harmless(self, runbook: Runbook) -> list[str]:
+        """See ``family.Family``: actions that ``makes`` does not name, and that no reading is to prove."""
+        named = {action for action, _ in self._family.makes} | {FENCE, *COMMANDS}
+        proven = {do.action for do, is_proven in _proofs(runbook) if is_proven}
+        return list(dict.fromkeys(do.action for do in dos_of(runbook) if do.action not in named | proven))
+
+    def _fields(self) -> Mapping[str, frozenset[str]]:
+        """What is known of each reading in some moment of the pair."""
+        moments = [
+            Pair(
+                serves=(serves, False), link=link, queued=(queued, False), last=last, suspended=suspended, items=items
+            )
+            for serves, link, queued, suspended in itertools.product((True, False), repeat=4)
+            for last in (SOURCE, TARGET)
+            for items in ((), tuple(self._items))
+        ]
+        fields = {}
+        for name in self._family.readings:
+            found = [self._read(moment, side, name) for moment in moments for side in (SOURCE, TARGET)]
+            fields[name] = told_by([one for one in found if one is not None])
+        return {
+            **fields,
+            "reachability": frozenset({"answers", "role", "role_known"}),
+            "external_fence": frozenset({"closed"}),
+        }
+
+    def unexplored(self, runbook: Runbook) -> list[str]:
+        """See ``family.Family``. Of a reading that the model cannot make at all, no field is named."""
+        asked = {check.reading for check in checks_of(runbook)}
+        listed = {f"the items of reading {name}" for (_, name), item in self._items.items() if item is None}
+        shapeless = [
+            f"reading {name}: no value of its fields has these facets"
+            for name in self._family.surveyed
+            if name in asked and self._read(Pair(), SOURCE, name) is None
+        ]
+        return shapeless or [*unexplored(runbook, self.words), *sorted(listed)]
+
+    def starts(self, runbook: Runbook) -> Iterator[tuple[str, Pair]]:
+        """See ``family.Family``."""
+        suspends = self._family.offers(Facet.SUSPENDED)
+        yield from pairs.starts(tuple(sorted(self._items)), suspends=suspends)
+
+    def evidence(self, runbook: Runbook) -> Evidence:
+        """See ``family.Family``."""
+        stops = any(self._effects.serves(change_of(do)) is False and do.on == "source" for do in dos_of(runbook))
+        return Evidence(needs_link=stops and self._family.offers(Facet.LINK))
+
+    def live(self, runbook: Runbook, lane: Lane) -> Live:
+        """See ``family.Family``."""
+        is_open = lane.status in ("ready", "running", "reverting") or lane.came_from in ("running", "reverting")
+        return Live(reverts=is_open and not lane.settled)
+
+    # --- the devices --------------------------------------------------------------------------------------------------
+
+    def reaches(self, pair: Pair, side: int, word: str) -> bool:
+        """See ``family.Family``: the fence of the plan is asked and told from here."""
+        return word in _OUTSIDE or not pair.dark[side]
+
+    def read(self, pair: Pair, side: int, reading: str) -> Reading:
+        """See ``family.Family``."""
+        if reading == "external_fence":
+            return ExternalFence(closed=pair.outside[side])
+        if reading == "reachability":
+            return Reachability(answers=True, role=Role.ACTIVE if pair.serves[side] else Role.STANDBY)
+        found = self._read(pair, side, reading)
+        if found is None:
+            raise ValueError(f"the model has no reading {reading}")
+        return found
+
+    def _read(self, pair: Pair, side: int, name: str) -> Reading | None:
+        model = self._family.readings[name]
+        values = {facet: value for facet, value in _facets(pair, side).items() if facet in model.facets}
+        key = (name, (*values.values(), (side, name) in pair.items))
+        if key not in self._made:
+            made = reading_with(model, values, self._texts)
+            item = self._items.get((side, name)) if (side, name) in pair.items else None
+            if made is not None and item_field_names(model):
+                made = made.model_copy(update={"items": () if item is None else (item,)})
+            self._made[key] = made
+        return self._made[key]
+
+    def blank(self, reading: str) -> Reading | None:
+        """See ``family.Family``."""
+        model = self._family.readings.get(reading)
+        return None if model is None else reading_with(model, {}, ())
+
+    def obey(self, pair: Pair, change: Change) -> Pair | None:
+        """See ``family.Family``."""
+        return self._effects.obey(pair, change)
+
+    def obey_half(self, pair: Pair, change: Change) -> Pair | None:
+        """See ``family.Family``: nothing is known of parts."""
+        return None
+
+    def delays(self, change: Change) -> bool:
+        """See ``family.Family``."""
+        return True
+
+    def is_so(self, pair: Pair, change: Change) -> bool:
+        """See ``family.Family``."""
+        return self._effects.is_so(pair, change)
+
+    def drifts(self, pair: Pair, asked: frozenset[str], looks: frozenset[str]) -> Iterable[Move[Pair]]:
+        """See ``family.Family``."""
+        return pairs.drifts(pair, asked, self._flow)
+
+    def claims(self, pair: Pair, side: int, wish: str) -> tuple[bool, bool, Pair]:
+        """See ``family.Family``: a pair of sites is of one service alone."""
+        return True, False, pair
+
+    # --- its promises -------------------------------------------------------------------------------------------------
+
+    def forbids(self, evidence: Evidence, change: Change, *, undo: bool) -> list[str]:
+        """See ``family.Family``."""
+        return self._promises.forbids(evidence, change, undo=undo)
+
+    def harms(self, evidence: Evidence, before: Pair, after: Pair, change: Change, *, undo: bool) -> list[str]:
+        """See ``family.Family``."""
+        return self._promises.harms(evidence, before, after, change)
+
+    def booked(self, evidence: Evidence, before: Pair, after: Pair, change: Change) -> Evidence:
+        """See ``family.Family``: nothing that was done is asked for later."""
+        return evidence
+
+    def leaves(self, evidence: Evidence, pair: Pair, outcome: ev.Outcome) -> list[str]:
+        """See ``family.Family``: an end is judged by what was changed alone."""
+        return []
+
+
+def _facets(pair: Pair, side: int) -> Mapping[Facet, object]:
+    """What the facets say at one side. What waits there is known where clients were served last."""
+    is_known = pair.serves[side] or pair.last == side
+    waits = pair.queued[side] and not pair.suspended
+    has_all = SOME if not pair.queued[1 - side] else SOME // 2
+    return {
+        Facet.SERVES: pair.serves[side],
+        Facet.LINK: pair.link,
+        Facet.BACKLOG: (SOME if waits else NONE) if is_known else None,
+        Facet.MARK: has_all,
+        Facet.REACHED: has_all,
+        Facet.CLIENTS: int(pair.takes(side)),
+        Facet.SUSPENDED: pair.suspended,
+    }
+
+
+def _works_on(runbook: Runbook) -> Iterator[tuple[tuple[int, str], Listed]]:
+    for step in runbook.steps:
+        if step.for_each is not None and step.do is not None:
+            listed = (SIDE_NAMES.index(step.for_each.on), step.for_each.reading)
+            yield (SIDE_NAMES.index(step.do.on), step.do.action), listed
+
+
+def _proofs(runbook: Runbook) -> Iterator[tuple[Do, bool]]:
+    """Each action, and whether a reading is to show that it was done."""
+    for step in runbook.steps:
+        if step.do is not None:
+            yield step.do, bool(step.expect)
+        if step.undo is not None:
+            yield step.undo.do, bool(step.undo.expect)

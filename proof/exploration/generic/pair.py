@@ -1,0 +1,153 @@
+"""A pair of sites reduced to what facets say: who serves, the link, and what waits for the mate.
+
+What an action does is taken from the ``makes`` of the family, never from what a step expects. A side is 0 (source) or 1
+(target), the sides that a run fixes. Values are immutable; nothing is random.
+
+Assumptions, where the family says nothing else: a site that serves is written to; what waits reaches the mate while the
+link holds; what ``makes`` does not name changes nothing that a facet shows; an item that an action works on is listed no
+more once it has obeyed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import NamedTuple
+
+from proof.exploration.family import SIDE_NAMES, SOURCE, TARGET, Change, Move, with_side
+
+FENCE = "set_external_fence"
+# A side, and a reading that lists something there.
+Listed = tuple[int, str]
+
+
+class Pair(NamedTuple):
+    """One moment of the pair.
+
+    ``serves``: as it was told to. ``dark``: it does not answer here, and all else continues. ``outside``: a fence of the
+    plan keeps clients away. ``queued``: it has what its mate lacks. ``last``: the side that served last. ``suspended``:
+    replication is switched off, so that nothing waits in a queue. ``items``: where something is listed that a step works
+    through. ``done``: what was obeyed and shows in no facet. ``late``: a change that was obeyed and has yet to land.
+    """
+
+    serves: tuple[bool, bool] = (True, False)
+    dark: tuple[bool, bool] = (False, False)
+    outside: tuple[bool, bool] = (False, False)
+    link: bool = True
+    queued: tuple[bool, bool] = (False, False)
+    last: int = SOURCE
+    suspended: bool = False
+    items: tuple[Listed, ...] = ()
+    done: tuple[Change, ...] = ()
+    late: Change | None = None
+
+    def with_late(self, change: Change | None) -> Pair:
+        """See ``family.Moment``."""
+        return self._replace(late=change)
+
+    def takes(self, side: int) -> bool:
+        """Are clients served here?"""
+        return self.serves[side] and not self.outside[side]
+
+
+class Effects(NamedTuple):
+    """What actions do. ``makes``: see ``orchestrator.model.families.Family``. ``works_on``: by side and action, what is
+    listed where, for an action on the items of a reading."""
+
+    makes: Mapping[tuple[str, str], Mapping[str, bool]]
+    works_on: Mapping[tuple[int, str], Listed]
+
+    def serves(self, change: Change) -> bool | None:
+        """Does the side serve once it has obeyed? None: that is not changed."""
+        said = (self.makes.get((change.action, name), {}).get(value) for name, value in change.args)
+        return next((one for one in said if one is not None), None)
+
+    def obey(self, pair: Pair, change: Change) -> Pair:
+        """See ``family.Family``."""
+        if change.action == FENCE:
+            return pair._replace(outside=with_side(pair.outside, change.side, change.arg("state") == "closed"))
+        serves = self.serves(change)
+        if serves is not None:
+            return told(pair, change.side, serves=serves)
+        listed = self.works_on.get((change.side, change.action))
+        if listed is not None:
+            return pair._replace(items=tuple(one for one in pair.items if one != listed))
+        # The latest of its kind is in force.
+        others = [one for one in pair.done if (one.side, one.action) != (change.side, change.action)]
+        return pair._replace(done=tuple(sorted((*others, change))))
+
+    def is_so(self, pair: Pair, change: Change) -> bool:
+        """See ``family.Family``."""
+        return self.obey(pair, change) == pair
+
+
+def told(pair: Pair, side: int, *, serves: bool) -> Pair:
+    """The pair with a side that was told to serve, or not to."""
+    if serves == pair.serves[side]:
+        return pair
+    return pair._replace(serves=with_side(pair.serves, side, serves), last=side if serves else pair.last)
+
+
+# --- moving on its own ----------------------------------------------------------------------------------------------
+
+
+def drifts(pair: Pair, asked: frozenset[str], flow: frozenset[str]) -> Iterator[Move[Pair]]:
+    """See ``family.Family``. ``flow``: the readings that show the link or what waits; others may always happen, since
+    promises are about them."""
+    for side in (SOURCE, TARGET):
+        name, serves = SIDE_NAMES[side], pair.serves[side]
+        what = f"another operator makes the {name} {'stop serving' if serves else 'serve'}"
+        yield what, told(pair, side, serves=not serves), False
+    if not any(pair.serves) and not pair.dark[SOURCE]:
+        served = pair._replace(queued=with_side(pair.queued, SOURCE, True), last=SOURCE, link=False)
+        yield "another operator makes the source serve for a while, and the link is lost meanwhile", served, False
+    for side in (SOURCE, TARGET):
+        if SIDE_NAMES[side] in asked:
+            dark = pair._replace(dark=with_side(pair.dark, side, not pair.dark[side]))
+            yield (
+                f"the {SIDE_NAMES[side]} {'answers again' if pair.dark[side] else 'goes dark'}",
+                dark,
+                pair.dark[side],
+            )
+    if asked & flow:
+        yield from _flows(pair)
+    for one in pair.items:
+        if one[1] in asked:
+            rest = pair._replace(items=tuple(other for other in pair.items if other != one))
+            yield f"what {one[1]} lists at the {SIDE_NAMES[one[0]]} ends by itself", rest, True
+
+
+def _flows(pair: Pair) -> Iterator[Move[Pair]]:
+    what = "the link is lost" if pair.link else "the link is back"
+    yield what, pair._replace(link=not pair.link), not pair.link
+    for side in (SOURCE, TARGET):
+        if pair.queued[side] and pair.link and not pair.suspended:
+            rest = pair._replace(queued=with_side(pair.queued, side, False))
+            yield f"what waits at the {SIDE_NAMES[side]} reaches its mate", rest, True
+        if not pair.queued[side] and pair.takes(side):
+            grown = pair._replace(queued=with_side(pair.queued, side, True))
+            yield f"clients write at the {SIDE_NAMES[side]}", grown, True
+
+
+# --- where a walk starts --------------------------------------------------------------------------------------------
+
+
+def starts(items: tuple[Listed, ...], *, suspends: bool) -> Iterator[tuple[str, Pair]]:
+    """See ``family.Family``. ``suspends``: the family can switch replication off."""
+    base = Pair(items=items)
+    behind = base._replace(queued=(True, False))
+    yield "the source serves, and the target has everything", base
+    yield "the source serves, and the target is behind", behind
+    if items:
+        yield "the source serves, and nothing is listed", base._replace(items=())
+    yield "the link is down", behind._replace(link=False)
+    yield "both sites serve", behind._replace(serves=(True, True))
+    yield "no site serves", behind._replace(serves=(False, False))
+    yield "the target serves", base._replace(serves=(False, True), last=TARGET)
+    yield "the target serves, and the source has what it lacks", behind._replace(serves=(False, True), last=TARGET)
+    yield "the source does not answer, and serves", behind._replace(dark=(True, False), link=False)
+    yield (
+        "the source does not answer, and serves nobody",
+        behind._replace(serves=(False, False), dark=(True, False), link=False),
+    )
+    if suspends:
+        yield "replication is suspended", behind._replace(suspended=True)

@@ -1,0 +1,107 @@
+"""What a run of any family may never do, by facets: two sites that serve, a move on to what lacks something.
+
+The same for each family: promises 1 to 3. Judged twice: when a change is decided upon, by what was read in this run, and
+when it takes effect, by how the model is. Must never ask a decision anything.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from orchestrator.model import events as ev
+from orchestrator.model.facets import Facet
+from orchestrator.model.reading import Reading
+from orchestrator.model.readings import ExternalFence, Reachability
+from proof.exploration.family import SIDE_NAMES, SOURCE, TARGET, Change, with_side
+from proof.exploration.generic.pair import Effects, Pair
+
+
+class Evidence(NamedTuple):
+    """What the run has read. Sides as in ``pair``; None is not known.
+
+    ``idle``: that it serves no client, as last read. ``gone``: it was read as not answering. ``fenced``: as last read.
+    ``mark``: what an idle source had issued last. ``drained``: since the source was read as idle, nothing waited there,
+    with a link that holds; or the target had reached the mark. ``answered``: an operator answers for the fence.
+    ``accepted``: an operator accepts what is left. ``needs_link``: without a link, nothing that waits proves nothing. A
+    run that finds the source idle needs none: nothing was written since.
+    """
+
+    idle: tuple[bool | None, bool | None] = (None, None)
+    gone: tuple[bool, bool] = (False, False)
+    fenced: tuple[bool | None, bool | None] = (None, None)
+    mark: int | None = None
+    drained: bool = False
+    answered: bool = False
+    accepted: bool = False
+    needs_link: bool = True
+
+    @property
+    def is_given_up(self) -> bool:
+        """Is it no controlled move any more: what is left was accepted, or the source was read as gone?"""
+        return self.accepted or self.gone[SOURCE]
+
+    def noted(self, event: ev.Observed) -> Evidence:
+        """See ``family.Evidence``."""
+        found, empty, links, reached = self, False, list[bool](), list[int]()
+        for one in event.seen:
+            side, value = SIDE_NAMES.index(one.on), one.value
+            if isinstance(value, ExternalFence) and value.closed is not None:
+                found = found._replace(fenced=with_side(found.fenced, side, value.closed))
+            if not isinstance(value, Reading):
+                continue
+            serves, link = value.flag(Facet.SERVES), value.flag(Facet.LINK)
+            if isinstance(value, Reachability) or serves is not None:
+                idle = None if serves is None else not serves
+                is_gone = isinstance(value, Reachability) and not value.answers
+                found = found._replace(
+                    idle=with_side(found.idle, side, idle), gone=with_side(found.gone, side, is_gone)
+                )
+            links += [] if link is None else [link]
+            if side == SOURCE:
+                empty = empty or value.number(Facet.BACKLOG) == 0
+                mark = value.number(Facet.MARK)
+                found = found if mark is None else found._replace(mark=mark)
+            else:
+                reached += [number for number in [value.number(Facet.REACHED)] if number is not None]
+        if found.idle[SOURCE] is not True:
+            return found._replace(drained=False, mark=None)
+        is_linked = not self.needs_link or (True in links and False not in links)
+        is_reached = found.mark is not None and any(number >= found.mark for number in reached)
+        return found._replace(drained=found.drained or (empty and is_linked) or is_reached)
+
+    def decided(self, event: ev.GateDecided) -> Evidence:
+        """See ``family.Evidence``."""
+        choice = event.ruling.choice
+        if choice in ("attest", "waive"):
+            return self._replace(answered=True, accepted=True)
+        return self._replace(accepted=True) if choice in ("escalate", "accept") else self
+
+
+class Promises(NamedTuple):
+    """The rules. ``is_exclusive``: at most one site of a pair may serve."""
+
+    effects: Effects
+    is_exclusive: bool
+
+    def forbids(self, evidence: Evidence, change: Change, *, undo: bool) -> list[str]:
+        """See ``family.Family``."""
+        if not self.effects.serves(change):
+            return []
+        broken, mate = [], 1 - change.side
+        is_fenced = evidence.answered or evidence.fenced[mate] is True
+        if self.is_exclusive and evidence.idle[mate] is not True and not is_fenced:
+            broken.append("promoted-unconfirmed")
+        if change.side == TARGET and not undo and not evidence.drained and not evidence.is_given_up:
+            broken.append("promoted-undrained")
+        return broken
+
+    def harms(self, evidence: Evidence, before: Pair, after: Pair, change: Change) -> list[str]:
+        """See ``family.Family``."""
+        broken = []
+        gained = [side for side in (SOURCE, TARGET) if after.takes(side) and not before.takes(side)]
+        if self.is_exclusive and any(after.takes(1 - side) for side in gained) and not evidence.answered:
+            broken.append("two-active")
+        is_moved = change.side == TARGET and TARGET in gained
+        if is_moved and before.queued[SOURCE] and not evidence.is_given_up:
+            broken.append("messages-left")
+        return broken
