@@ -10,6 +10,7 @@ from orchestrator.family.moves import Given, Kind, MoveOption
 from orchestrator.family.offers import Offering
 from orchestrator.family.readiness import ReadinessJudge
 from orchestrator.family.status import StatusPart
+from orchestrator.model.facets import Facet
 from orchestrator.model.families import SHIPPED, Words
 from orchestrator.model.inventory import Site
 from orchestrator.model.readings_amps import (
@@ -84,5 +85,5 @@ AMPS = Amps(
     },
     runbooks=SHIPPED / "amps",
     comparisons={"sow-complete": SOW_COMPLETE},
-    makes={("set_client_transports", "state"): {"enabled": True, "disabled": False}},
+    makes={("set_client_transports", "state"): {"enabled": {Facet.SERVES: True}, "disabled": {Facet.SERVES: False}}},
 )

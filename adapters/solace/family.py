@@ -10,6 +10,7 @@ from orchestrator.family.moves import Given, Kind, MoveOption
 from orchestrator.family.offers import Offering
 from orchestrator.family.readiness import ReadinessJudge
 from orchestrator.family.status import StatusPart
+from orchestrator.model.facets import Facet
 from orchestrator.model.families import SHIPPED, Words
 from orchestrator.model.inventory import Site
 from orchestrator.model.readings_solace import (
@@ -71,5 +72,8 @@ SOLACE = Solace(
     },
     runbooks=SHIPPED / "solace",
     comparisons={"failback-safe": FAILBACK_SAFE},
-    makes={("set_role", "role"): {"active": True, "standby": False}},
+    makes={
+        ("set_role", "role"): {"active": {Facet.SERVES: True}, "standby": {Facet.SERVES: False}},
+        ("set_reject_on_discard", "enabled"): {"no": {Facet.SUSPENDED: True}, "yes": {Facet.SUSPENDED: False}},
+    },
 )

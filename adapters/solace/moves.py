@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from adapters.solace.decisions import XaDecisions
 from orchestrator.family.moves import Given, Kind, MoveOption
 from orchestrator.model.inventory import Site
 
@@ -14,6 +15,7 @@ _XA = MoveOption(
     help="Prepared transactions: the decisions in FILE; for those without one: ask, stop, or revert"
     " (default: ask on a terminal, else revert).",
     decides="xa",
+    decisions=XaDecisions,
 )
 _ON_BRIDGE_LOSS = MoveOption(
     flag="--on-bridge-loss",

@@ -89,7 +89,7 @@ LEDGER = Family(
     words=Words("ledger", "ledgers", "row"),
     readings={"ledger": Ledger, "batches": Batches},
     runbooks=Path(__file__).parent / "runbooks",
-    makes={("set_writable", "state"): {"yes": True, "no": False}},
+    makes={("set_writable", "state"): {"yes": {Facet.SERVES: True}, "no": {Facet.SERVES: False}}},
 )
 
 

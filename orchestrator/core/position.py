@@ -13,7 +13,7 @@ from typing import Literal
 from orchestrator.core.serving import lets_clients_in, role_in
 from orchestrator.model import events as ev
 from orchestrator.model.facets import Facet
-from orchestrator.model.families import serves_after
+from orchestrator.model.families import made
 from orchestrator.model.outcome import Effect
 from orchestrator.model.readings import Reachability, Role
 from orchestrator.model.runbook import Side
@@ -265,7 +265,7 @@ class PositionHistory:
 
     def _wanted(self, event: ev.ActionIntended) -> bool | None:
         """Is the site told to serve, or not to? None: neither."""
-        return serves_after(self.family, event.action, event.args)
+        return made(self.family, event.action, event.args, Facet.SERVES)
 
     def _other(self, side: Side) -> _End:
         return self._ends["target" if side == "source" else "source"]

@@ -17,7 +17,7 @@ from orchestrator.errors import DefinitionError
 from orchestrator.model.findings import Finding, Level
 from orchestrator.model.inventory import Inventory
 from orchestrator.model.runbook import Runbook
-from orchestrator.model.transactions import XaDecisions
+from orchestrator.model.transactions import TransactionDecisions
 
 Model = TypeVar("Model", bound=BaseModel)
 
@@ -47,8 +47,8 @@ def whole_document(model: type[BaseModel], data: Any) -> Path:
     """Where a rule of the whole document is broken. ``data`` fits the model but for that rule."""
     if model is Runbook:
         return _repeated(data["steps"], ("steps",), "id")
-    if model is XaDecisions:
-        return _repeated(data["decisions"], ("decisions",), "xid")
+    if issubclass(model, TransactionDecisions):
+        return _repeated(data["decisions"], ("decisions",), model.key)
     if model is Inventory:
         return _renamed(data) or _pair(data) or _repeated(data.get("hooks", ()), ("hooks",), "name")
     return ()

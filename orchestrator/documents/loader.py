@@ -31,7 +31,6 @@ from orchestrator.model.families import family_called, known_families
 from orchestrator.model.findings import Finding, Level
 from orchestrator.model.inventory import Inventory
 from orchestrator.model.runbook import Runbook
-from orchestrator.model.transactions import XaDecisions
 from orchestrator.suggestions import suggest
 
 BYTES_MAX = 1024 * 1024
@@ -49,11 +48,6 @@ def load_inventory(path: Path | str) -> tuple[Inventory, list[Finding]]:
     """An inventory, and what is worth knowing about it (warnings and notes). Raises ``DefinitionError``."""
     definition = read_inventory(path)
     return definition.result(), list(definition.findings)
-
-
-def load_decisions(path: Path | str) -> XaDecisions:
-    """Decisions on prepared transactions. Raises ``DefinitionError``."""
-    return read_decisions(path).result()
 
 
 def read_runbook(source: Path | str) -> Definition[Runbook]:
@@ -90,11 +84,6 @@ def read_inventory(path: Path | str) -> Definition[Inventory]:
     findings = tuple(lint_inventory(read.value, file=read.file, lines=read.lines))
     usable = all(finding.level is not Level.ERROR for finding in findings)
     return Definition(read.file, read.value if usable else None, findings, read.lines)
-
-
-def read_decisions(path: Path | str) -> Definition[XaDecisions]:
-    """As ``load_decisions``, with every mistake as a finding."""
-    return read_document(Path(path), XaDecisions)
 
 
 # --- shipped runbooks ---------------------------------------------------------------------------------------

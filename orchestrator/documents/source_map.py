@@ -24,7 +24,7 @@ from orchestrator.suggestions import closest, suggest
 Path = tuple[str | int, ...]
 Shape = Mapping[str, Any]
 
-# What a pattern of the models means, for a person. A test holds that no pattern is missing here.
+# What a pattern of the models means, for a person; a model of a family has its own. A test holds that none is missing.
 PATTERNS: Mapping[str, str] = {
     SERVICE_NAME: "a service's name has 1 to 32 characters, no quotes or controls, none of ` ; ? * < > & | \\",
     WEBHOOK_URL: "https://…, or http:// to this very machine; without account, password, # and blanks",
@@ -32,7 +32,6 @@ PATTERNS: Mapping[str, str] = {
     r"^[A-Za-z0-9][A-Za-z0-9_.-]{0,62}$": "a name has 1 to 63 letters, digits, - _ and . and begins with no sign",
     r"^[a-z][a-z0-9-]*$": "an id has lower-case letters, digits and -, and begins with a letter",
     r"^[a-z][a-z0-9-]*/[a-z][a-z0-9-]*$": "a runbook's name is family/kind in lower-case letters, digits and -",
-    r"^[0-9A-Fa-f]{1,8}-[0-9A-Fa-f]*-[0-9A-Fa-f]*$": "an XID is three hexadecimal numbers, as in 0021B028-00-01",
 }
 _WANTED = {
     "string_type": "a text",
@@ -148,7 +147,8 @@ def _problem(details: ErrorDetails, data: object, model: type[BaseModel]) -> _Pr
         sentence = f"{place} must be {_WANTED[kind]}, not {_kind(value)}"
         return path, "wrong-type", sentence, _type_hint(kind, path, value)
     if kind == "string_pattern_mismatch":
-        rule = PATTERNS.get(context["pattern"], f"it must fit {context['pattern']}")
+        rules = {**PATTERNS, **getattr(model, "patterns", {})}
+        rule = rules.get(context["pattern"], f"it must fit {context['pattern']}")
         name = "the name" if loc[-1] == "[key]" else place
         written = "" if may_be_secret(path) else f" {quoted(path[-1] if loc[-1] == '[key]' else value)}"
         return path, "bad-name", f"{name}{written} is not allowed", rule

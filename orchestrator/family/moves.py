@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from orchestrator.model.runbook import Choice
+from orchestrator.model.transactions import TransactionDecisions
 
 Kind = Literal["controlled", "uncontrolled", "restore", "failback"]
 # What was typed, by flag. An option that takes no value is ``yes``.
@@ -20,8 +21,9 @@ class MoveOption:
 
     What it means, beside the runbook that it may choose (``Offering.runbook_for``): ``answers``: gates that it answers
     beforehand, its text is the recorded reason. ``chooses``: the gate whose answer is its value. ``decides``: the gate on
-    items whose decisions it brings: ``ask``, ``stop``, ``revert`` or a file. ``accepts``: the gates that ``--reason``
-    answers once this option is given, in place of the fence of the failed site, which is then reached and read.
+    items whose decisions it brings: ``ask``, ``stop``, ``revert`` or a file, which is of ``decisions``. ``accepts``: the
+    gates that ``--reason`` answers once this option is given, in place of the fence of the failed site, which is then
+    reached and read.
     ``values``: all that it may be, the usual one first; ``loses``: the one of them that says that the site came back
     without its data. ``needs``: the option without which it means nothing.
     """
@@ -32,6 +34,7 @@ class MoveOption:
     answers: Mapping[str, Choice] = field(default_factory=dict)
     chooses: str = ""
     decides: str = ""
+    decisions: type[TransactionDecisions] = TransactionDecisions
     accepts: Mapping[str, Choice] = field(default_factory=dict)
     values: tuple[str, ...] = ()
     loses: str = ""

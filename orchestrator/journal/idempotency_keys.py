@@ -52,7 +52,7 @@ def parts(plan: ev.Plan, options: Mapping[str, Any] | None = None) -> dict[str, 
         "the services": services if "waves" in plain else sorted(services),
         "the inventory": _without(plain.pop("inventory"), "hooks"),
         "the answers given in advance": policy,
-        "the decisions on transactions": {xid: _without(ruling, *_WHO) for xid, ruling in rulings.items()},
+        "the decisions on transactions": {name: _without(ruling, *_WHO) for name, ruling in rulings.items()},
         "the approvals": _without(approval, "requester"),
         _OPTIONS: [plain, {name: value for name, value in (options or {}).items() if value}],
     }

@@ -20,8 +20,6 @@ from orchestrator.model.outcome import Failure
 from orchestrator.model.reading import Reading
 from orchestrator.model.readings import AnyReading
 
-# What says how much a site that is lost may hold that its mate lacks.
-KEPT = ("replication", "replication_queue", "links")
 _READING: TypeAdapter[Reading] = TypeAdapter(AnyReading)
 
 Answers = Mapping[str, Mapping[str, Reading | Failure]]
@@ -44,10 +42,11 @@ def store_read(journal: Journal, site: Site, services: Sequence[str], answers: A
 
 
 def _rows(site: Site, services: Sequence[str], answers: Answers, at: float) -> Iterator[Mapping[str, object]]:
-    for reading in KEPT:
+    for reading, answered in answers.items():
         for service in services:
-            found = answers.get(reading, {}).get(service)
-            if found is not None and not isinstance(found, Failure):
+            found = answered.get(service)
+            # What says how much a site that is lost may hold that its mate lacks.
+            if isinstance(found, Reading) and found.risk:
                 key = service_place(service, [site])
                 yield {"service": key, "reading": reading, "at": at, "value": found.model_dump_json()}
 

@@ -18,22 +18,26 @@ from datetime import datetime
 from pathlib import Path
 from typing import Annotated, Literal, Self
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, PlainSerializer, ValidationError, model_validator
+from pydantic import (
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    PlainSerializer,
+    SerializerFunctionWrapHandler,
+    ValidationError,
+    model_serializer,
+    model_validator,
+)
 
 from orchestrator.clock import iso
 from orchestrator.errors import DefinitionError, OutputLost
 from orchestrator.files import write_private
 from orchestrator.model.outcome import Failure
 from orchestrator.model.reading import Reading
-from orchestrator.model.readings_amps import Clients, Links, Queues, TransactionLog, Transports
-from orchestrator.model.readings_solace import QueueDepth, ReplicationStatus
+from orchestrator.model.readings import AnyReading, known_readings
 
 By = Literal["watch", "check"]
 
-# The readings whose course over time says something, and for AMPS those that say how it stands besides; of what `check`
-# reads, the others are verdicts of one moment.
-OF_AMPS = ("links", "queues", "transaction_log", "transports", "clients")
-KEPT = ("replication_queue", "replication", *OF_AMPS)
 # How long a look is kept, and how often it is looked for older ones, seconds.
 KEPT_S = 7 * 86_400.0
 _PRUNED_EVERY_S = 3_600.0
@@ -53,9 +57,9 @@ def _moment(value: object) -> float:
 class ReadingSample(BaseModel):
     """What one look found of one service at one site.
 
-    ``at``: when it was asked for, by this machine's clock. ``mate``: the other site of its pair. A reading that is not
-    there was not asked for, or is in ``failures`` with the reason why it was not had; ``null`` inside of a reading is
-    unknown, and never 0.
+    ``at``: when it was asked for, by this machine's clock. ``mate``: the other site of its pair. ``readings``: by kind;
+    in the file each is a key of its own beside the others. A reading that is not there was not asked for, or is in
+    ``failures`` with the reason why it was not had; ``null`` inside of a reading is unknown, and never 0.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -68,29 +72,41 @@ class ReadingSample(BaseModel):
     site: str
     service: str
     mate: str | None = None
-    replication_queue: QueueDepth | None = None
-    replication: ReplicationStatus | None = None
-    links: Links | None = None
-    queues: Queues | None = None
-    transaction_log: TransactionLog | None = None
-    transports: Transports | None = None
-    clients: Clients | None = None
+    readings: Mapping[str, AnyReading] = {}
     failures: Mapping[str, str] = {}
+
+    @model_validator(mode="before")
+    @classmethod
+    def _of_keys(cls, data: object) -> object:
+        """The readings are keys beside the others; of a family that is not installed there is none."""
+        if not isinstance(data, Mapping) or "readings" in data:
+            return data
+        readings = {name: one for name, one in data.items() if name not in cls.model_fields and is_sampled(name)}
+        return {**{name: one for name, one in data.items() if name not in readings}, "readings": readings}
+
+    @model_serializer(mode="wrap")
+    def _as_keys(self, dumped: SerializerFunctionWrapHandler) -> Mapping[str, object]:
+        found = dumped(self)
+        readings, failures = found.pop("readings"), found.pop("failures")
+        head = {name: one for name, one in found.items() if (name, one) != ("mate", None)}
+        return {**head, **readings, "failures": failures}
 
     @model_validator(mode="after")
     def _only_numbers(self) -> Self:
-        queue = self.replication_queue
-        if queue is not None and not all(math.isfinite(one or 0.0) for one in (queue.usage_mb, queue.quota_mb)):
-            raise ValueError("replication_queue: usage and quota are numbers")
-        for reading in (self.links, self.transaction_log):
-            if reading is not None and not _is_finite(reading.model_dump()):
-                raise ValueError(f"{reading.kind}: seconds and moments are numbers")
+        for name, reading in self.readings.items():
+            if not _is_finite(reading.model_dump()):
+                raise ValueError(f"{name}: every figure is a number")
         return self
 
     def encoded(self) -> bytes:
         """The line, with its end."""
-        absent = {name for name in ("mate", *KEPT) if getattr(self, name) is None}
-        return self.model_dump_json(exclude=absent).encode() + b"\n"
+        return self.model_dump_json().encode() + b"\n"
+
+
+def is_sampled(reading: str) -> bool:
+    """Does its course over time say something? Of what ``check`` reads, the others are verdicts of one moment."""
+    model = known_readings().get(reading)
+    return model is not None and model.sampled
 
 
 def _is_finite(value: object) -> bool:
@@ -111,7 +127,7 @@ def decode_sample(text: str | bytes) -> ReadingSample:
         return ReadingSample.model_validate_json(text)
     except ValidationError as error:
         first = error.errors(include_url=False)[0]
-        place = ".".join(str(part) for part in first["loc"])
+        place = ".".join(str(part) for part in first["loc"] if part != "readings")
         raise DefinitionError(f"{place}: {first['msg']}" if place else str(first["msg"])) from error
 
 
@@ -135,7 +151,7 @@ def samples_of(
 
 
 def _line_of(head: ReadingSample, answers: Mapping[str, Mapping[str, Reading | Failure]]) -> ReadingSample:
-    found = {name: answers[name][head.service] for name in KEPT if name in answers}
+    found = {name: answered[head.service] for name, answered in answers.items() if is_sampled(name)}
     # A device may say anything, also what is no text; UTF-8 must be able to hold it.
     failures = {
         name: one.text.encode("utf-8", "backslashreplace").decode()
@@ -143,7 +159,7 @@ def _line_of(head: ReadingSample, answers: Mapping[str, Mapping[str, Reading | F
         if isinstance(one, Failure)
     }
     had = {name: one for name, one in found.items() if not isinstance(one, Failure)}
-    return head.model_copy(update={**had, "failures": failures})
+    return head.model_copy(update={"readings": had, "failures": failures})
 
 
 @dataclass(slots=True)

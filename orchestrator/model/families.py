@@ -19,6 +19,9 @@ from orchestrator.model.facets import Facet
 from orchestrator.model.installed import installed
 from orchestrator.model.reading import Reading
 
+# By action and argument, for each value of the argument.
+Makes = Mapping[tuple[str, str], Mapping[str, Mapping[Facet, bool]]]
+
 # The folder beside this package, in a checkout as in an installed wheel. Not whatever ``runbooks`` the import path finds
 # first: a folder of that name in the working directory must not replace a shipped procedure.
 SHIPPED = Path(str(resources.files("orchestrator"))).parent / "runbooks"
@@ -47,8 +50,8 @@ class Family:
     """One kind of replicated system.
 
     ``runbooks``: the folder that holds its procedures as ``<kind>.yaml``, or None. ``comparisons``: the
-    rules that its runbooks compare both sites by. ``makes``: by action and argument, for
-    each value of the argument, whether a site serves once it has obeyed.
+    rules that its runbooks compare both sites by. ``makes``: by action and argument, for each value of the argument,
+    the facets that a site has once it has obeyed.
     """
 
     name: str
@@ -56,7 +59,7 @@ class Family:
     readings: Mapping[str, type[Reading]]
     runbooks: Path | None
     comparisons: Mapping[str, Rule] = field(default_factory=dict)
-    makes: Mapping[tuple[str, str], Mapping[str, bool]] = field(default_factory=dict)
+    makes: Makes = field(default_factory=dict)
 
     @property
     def surveyed(self) -> Sequence[str]:
@@ -94,8 +97,8 @@ def needed_family(name: str) -> Family:
     return family
 
 
-def serves_after(family: str, action: str, args: Mapping[str, str]) -> bool | None:
-    """Does a site serve once it has obeyed this action? None: the action changes nothing of that, or is not known.
+def made(family: str, action: str, args: Mapping[str, str], facet: Facet) -> bool | None:
+    """Has a site this facet once it has obeyed the action? None: the action changes nothing of that, or is not known.
 
     A runbook of the operator's own has no family of its name; then any family that knows the action answers.
     """
@@ -103,9 +106,9 @@ def serves_after(family: str, action: str, args: Mapping[str, str]) -> bool | No
     asked = [named] if named is not None else [family_called(one) for one in known_families()]
     for one in asked:
         for name, value in args.items():
-            made = {} if one is None else one.makes.get((action, name), {})
-            if value in made:
-                return made[value]
+            after = {} if one is None else one.makes.get((action, name), {}).get(value, {})
+            if facet in after:
+                return after[facet]
     return None
 
 

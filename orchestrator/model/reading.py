@@ -11,6 +11,7 @@ from typing import ClassVar, NamedTuple, get_args, get_type_hints
 
 from pydantic import BaseModel, ConfigDict
 
+from orchestrator.counting import counted
 from orchestrator.model.facets import Facet
 
 
@@ -26,6 +27,12 @@ class ReadingModel(BaseModel):
     def remark(self, names: Collection[str]) -> str:
         """What a sentence about the values of ``names`` adds for a person; empty for most readings."""
         return ""
+
+    def means_something(self, name: str, *, is_alone: bool) -> bool:
+        """Has the field ``name`` a meaning beside its other values, so that ``None`` is an answer that is missing?
+        ``is_alone``: the site has one device."""
+        del name, is_alone
+        return True
 
 
 class Item(ReadingModel):
@@ -57,7 +64,8 @@ class Reading(ReadingModel):
     ``facets``: by facet, the field or property that has it; of a derived one that is no word for runbooks, a name with
     a ``_`` in front. ``unit``: what the backlog counts, in the singular. ``exclusive``: at most one site of a pair may
     serve. ``left``: by field, how it is said while a wait follows it. ``reaches``: it is asked to learn whether the site
-    answers at all.
+    answers at all. ``risk``: what decides what a lost site leaves behind, as this reading tells it (``queue``); the last
+    known one is told with an unplanned move. ``sampled``: `watch` and `check` keep it, for its course over time.
     """
 
     facets: ClassVar[Mapping[Facet, str]] = {}
@@ -65,6 +73,8 @@ class Reading(ReadingModel):
     exclusive: ClassVar[bool] = True
     left: ClassVar[Mapping[str, Left]] = {}
     reaches: ClassVar[bool] = False
+    risk: ClassVar[str] = ""
+    sampled: ClassVar[bool] = False
 
     kind: str
 
@@ -82,6 +92,11 @@ class Reading(ReadingModel):
         """The same of a facet that is a number."""
         value = self.facet(facet)
         return value if isinstance(value, int) and not isinstance(value, bool) else None
+
+    def left_behind(self, at: str) -> str:
+        """What a site that was lost after ``at`` may have left behind, in words; empty: this reading does not tell it."""
+        queued = self.number(Facet.BACKLOG)
+        return "" if queued is None else f"{counted(queued, self.unit)} queued for the mate at {at}"
 
 
 def items_of(reading: Reading | None) -> tuple[Item, ...] | None:

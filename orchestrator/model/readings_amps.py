@@ -61,6 +61,7 @@ class Transports(Reading):
 
     facets: ClassVar[Mapping[Facet, str]] = {Facet.SERVES: "_serves"}
     exclusive: ClassVar[bool] = False  # across sync links, both instances of a healthy pair let clients in
+    sampled: ClassVar[bool] = True
 
     kind: Literal["transports"] = "transports"
     items: tuple[Transport, ...] = ()
@@ -94,6 +95,7 @@ class Clients(Reading):
 
     facets: ClassVar[Mapping[Facet, str]] = {Facet.CLIENTS: "count"}
     left: ClassVar[Mapping[str, Left]] = {"count": Left("client", "still connected")}
+    sampled: ClassVar[bool] = True
 
     kind: Literal["clients"] = "clients"
     count: int | None = None
@@ -139,6 +141,8 @@ class Links(Reading):
 
     facets: ClassVar[Mapping[Facet, str]] = {Facet.LINK: "connected"}
     left: ClassVar[Mapping[str, Left]] = {"behind_s": Left("s", "behind", "s")}
+    risk: ClassVar[str] = "link"
+    sampled: ClassVar[bool] = True
 
     kind: Literal["links"] = "links"
     mate: str | None = None
@@ -152,6 +156,15 @@ class Links(Reading):
         if self.apart_s is None or self.apart_most_s is None or not {"caught_up", "keeping_up"} & set(names):
             return ""
         return f"samples too far apart ({self.apart_s:.0f} s, at most {self.apart_most_s:.0f} s)"
+
+    def left_behind(self, at: str) -> str:
+        """See ``Reading``: how the link to the mate acknowledged decides what may be missing there."""
+        if self.sync is None:
+            return ""
+        if self.sync and self.connected is not False:
+            return f"its link was sync at {at}"
+        how = "downgraded" if self.downgraded else "async" if not self.sync else "not connected"
+        return f"its link was {how.upper()} at {at}, so the mate may lack messages"
 
     def to_mate(self) -> Link | None:
         """The link to the other site, or None."""
@@ -220,6 +233,7 @@ class Queues(Reading):
     """``queues``: every queue of the instance; None as a whole when they could not be told."""
 
     left: ClassVar[Mapping[str, Left]] = {"owned": Left("queue message", "still owned", at_risk=True)}
+    sampled: ClassVar[bool] = True
 
     kind: Literal["queues"] = "queues"
     items: tuple[Queue, ...] | None = None
@@ -255,6 +269,8 @@ class TransactionLog(Reading):
     those of the oldest and newest message, seconds since the epoch. ``outage_s`` is how long an outage of the mate the
     inventory wants to survive: journals are kept until every destination has acknowledged them (docs/sources/amps.md,
     9.4)."""
+
+    sampled: ClassVar[bool] = True
 
     kind: Literal["transaction_log"] = "transaction_log"
     files: int | None = None

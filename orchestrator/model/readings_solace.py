@@ -31,6 +31,12 @@ class TransactionState(StrEnum):
     COMPLETE = "complete"
 
 
+_OF_THE_OTHER_ROLE: Mapping[Role, frozenset[str]] = {
+    Role.ACTIVE: frozenset({"bridge"}),
+    Role.STANDBY: frozenset({"remote_bridge_up", "queue_bound", "sync_eligible"}),
+}
+
+
 class ReplicationStatus(Reading):
     """``replication``: one service's replication state as one site sees it.
 
@@ -44,6 +50,8 @@ class ReplicationStatus(Reading):
         Facet.BLOCKED: "_blocked",
     }
     reaches: ClassVar[bool] = True
+    risk: ClassVar[str] = "sync eligibility"
+    sampled: ClassVar[bool] = True
 
     kind: Literal["replication"] = "replication"
     enabled: bool | None = None
@@ -60,6 +68,16 @@ class ReplicationStatus(Reading):
         """Does the device report whether this service is eligible for synchronous replication? The procedure prints
         ``-`` for a healthy active message VPN, twice (docs/sources/solace-procedure.md, controlled 1)."""
         return self.sync_eligible is not None
+
+    def means_something(self, name: str, *, is_alone: bool) -> bool:
+        """See ``ReadingModel``."""
+        return self.role is None or name not in _OF_THE_OTHER_ROLE[self.role]
+
+    def left_behind(self, at: str) -> str:
+        """See ``Reading``."""
+        if self.sync_eligible is None:
+            return ""
+        return f"it {'was' if self.sync_eligible else 'was NOT'} eligible for synchronous replication at {at}"
 
     @property
     def _serves(self) -> bool | None:
@@ -88,6 +106,8 @@ class QueueDepth(Reading):
 
     facets: ClassVar[Mapping[Facet, str]] = {Facet.BACKLOG: "messages", Facet.SUSPENDED: "_suspended"}
     unit: ClassVar[str] = "message"
+    risk: ClassVar[str] = "queue"
+    sampled: ClassVar[bool] = True
 
     kind: Literal["replication_queue"] = "replication_queue"
     messages: int | None = Field(default=None, ge=0)
@@ -132,6 +152,11 @@ class Transaction(Item):
         """What an action names this item by."""
         return self.xid
 
+    def means_something(self, name: str, *, is_alone: bool) -> bool:
+        """See ``ReadingModel``. Only of one that waits for an outcome it matters whose it is."""
+        waits = self.state is TransactionState.PREPARED and self.replicated is not False
+        return waits or name not in ("client", "published", "consumed")
+
 
 class Transactions(Reading):
     """``transactions``: every transaction of one service at one site."""
@@ -162,6 +187,10 @@ class DeviceHealth(Reading):
     @property
     def _serving_node(self) -> str | None:
         return self.node if self.serving else None
+
+    def means_something(self, name: str, *, is_alone: bool) -> bool:
+        """See ``ReadingModel``."""
+        return not (is_alone and name in ("mate_node", "redundancy_up"))
 
 
 class NodeFence(ReadingModel):
@@ -225,6 +254,10 @@ class EndpointDepth(Item):
     def key(self) -> str:
         """What tells it from the others of its service."""
         return f"{self.endpoint}:{self.name}"
+
+    def means_something(self, name: str, *, is_alone: bool) -> bool:
+        """See ``ReadingModel``. An empty endpoint has no oldest message."""
+        return self.messages != 0
 
 
 class Endpoints(Reading):

@@ -6,23 +6,22 @@ another one, may have sites and services of the same names.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
 from orchestrator.clock import iso
 from orchestrator.core.position import PositionHistory, courses_of
 from orchestrator.core.run import begin
-from orchestrator.counting import counted
 from orchestrator.journal.journal import Journal, RunRow
 from orchestrator.journal.last_readings import last_read
 from orchestrator.journal.lease import service_place
 from orchestrator.model import events as ev
+from orchestrator.model.facets import Facet
+from orchestrator.model.families import family_called, known_families, made
 from orchestrator.model.inventory import Site
 from orchestrator.model.reading import Reading
-from orchestrator.model.readings import Role
-from orchestrator.model.readings_amps import Links
-from orchestrator.model.readings_solace import QueueDepth, ReplicationStatus
+from orchestrator.model.readings import kind_of
 from orchestrator.model.runbook import Side
 
 # How far back is looked; an older run says nothing about the night of today.
@@ -34,60 +33,58 @@ _DONE = frozenset({ev.Outcome.DONE, ev.Outcome.ESCALATED})
 
 @dataclass(slots=True)
 class LastKnown:
-    """The newest readings of one service at one site, each with its moment, whoever took them; None: there is none."""
+    """The newest readings of one service at one site that tell what it may have left behind, whoever took them: by kind,
+    each with its moment."""
 
-    eligible: tuple[float, ReplicationStatus] | None = None
-    queued: tuple[float, QueueDepth] | None = None
-    linked: tuple[float, Links] | None = None
+    readings: dict[str, tuple[float, Reading]] = field(default_factory=dict)
 
     def take(self, value: Reading | None, at: float) -> None:
         """One more reading, in any order. What it does not tell leaves what another one told."""
-        match value:
-            case ReplicationStatus() if value.sync_eligible is not None and _is_newer(at, self.eligible):
-                self.eligible = at, value
-            case QueueDepth() if value.messages is not None and _is_newer(at, self.queued):
-                self.queued = at, value
-            case Links() if value.sync is not None and _is_newer(at, self.linked):
-                self.linked = at, value
+        if value is None or not value.risk or not value.left_behind(""):
+            return
+        known = self.readings.get(value.kind)
+        if known is None or at >= known[0]:
+            self.readings[value.kind] = at, value
 
     def merge(self, other: LastKnown) -> None:
         """What another record knows of the same."""
-        for known in (other.eligible, other.queued, other.linked):
-            if known is not None:
-                self.take(known[1], known[0])
+        for at, value in other.readings.values():
+            self.take(value, at)
+
+    def is_complete(self, family: str) -> bool:
+        """Is each reading of the family known that tells it?"""
+        return bool(wanted := _of_risk(family)) and all(model in self.readings for model in wanted)
 
     def words(self, service: str, site: str) -> str:
         """In a sentence; it says unknown where nothing is known."""
         it = f"last known of {service} at {site}"
-        if self.linked is not None:
-            return f"{it}: {_linked(self.linked[1], self.linked[0])}"
-        if self.eligible is None and self.queued is None:
+        if not self.readings:
             return f"{it}: nothing is on record"
-        queued = "queue unknown"
-        if self.queued is not None:
-            at, queue = self.queued
-            queued = f"{counted(queue.messages or 0, 'message')} queued for the mate at {iso(at)}"
-        eligible = "sync eligibility unknown"
-        if self.eligible is not None:
-            eligible = _eligible(self.eligible[1], self.eligible[0])
-        return f"{it}: {eligible}; {queued}"
+        of_family = next(
+            kinds for kinds in map(_of_risk, known_families()) if not kinds.keys().isdisjoint(self.readings)
+        )
+        told = {kind: value.left_behind(iso(at)) for kind, (at, value) in self.readings.items()}
+        return f"{it}: {'; '.join(told.get(kind, f'{risk} unknown') for kind, risk in of_family.items())}"
 
 
-def _is_newer(at: float, known: tuple[float, object] | None) -> bool:
-    return known is None or at >= known[0]
+def _of_risk(family: str) -> Mapping[str, str]:
+    """By kind, what each reading of the family tells of what a lost site leaves behind."""
+    found = family_called(family)
+    return {} if found is None else {kind_of(model): model.risk for model in found.readings.values() if model.risk}
 
 
 @dataclass(slots=True)
 class _Told:
     """What the records of one run tell, by service."""
 
+    family: str
     courses: dict[str, PositionHistory]
     passed: dict[str, float] = field(default_factory=dict)
     suspended: set[str] = field(default_factory=set)
     outcomes: dict[str, ev.Outcome] = field(default_factory=dict)
-    rejects: dict[tuple[str, Side], dict[bool, float]] = field(default_factory=dict)  # the queue, when full; last so
+    suspensions: dict[tuple[str, Side], dict[bool, float]] = field(default_factory=dict)  # when it was last read so
     read: dict[tuple[str, Side], LastKnown] = field(default_factory=dict)
-    standby: dict[tuple[str, Side], tuple[float, ReplicationStatus]] = field(default_factory=dict)
+    standby: dict[tuple[str, Side], tuple[float, Reading]] = field(default_factory=dict)
 
     def take(self, service: str, event: ev.Event, at: float) -> None:
         """One more record of a lane."""
@@ -95,7 +92,7 @@ class _Told:
         match event:
             case ev.PointOfNoReturnPassed():
                 self.passed.setdefault(service, at)
-            case ev.ActionIntended(action="set_reject_on_discard") if event.args.get("enabled") == "no":
+            case ev.ActionIntended() if made(self.family, event.action, event.args, Facet.SUSPENDED):
                 self.suspended.add(service)
             case ev.LaneEnded():
                 self.outcomes[service] = event.outcome
@@ -103,14 +100,14 @@ class _Told:
                 self.outcomes.pop(service, None)
             case ev.Observed():
                 for seen in event.seen:
-                    if isinstance(seen.value, QueueDepth) and seen.value.rejects_on_discard is not None:
-                        said = self.rejects.setdefault((service, seen.on), {})
-                        said[seen.value.rejects_on_discard] = seen.asked_at
+                    suspended = None if seen.value is None else seen.value.flag(Facet.SUSPENDED)
+                    if suspended is not None:
+                        self.suspensions.setdefault((service, seen.on), {})[suspended] = seen.asked_at
                     self.note(service, seen)
 
     def note(self, service: str, seen: ev.Seen) -> None:
         """One more reading."""
-        if isinstance(seen.value, ReplicationStatus) and seen.value.role is Role.STANDBY:
+        if seen.value is not None and seen.value.exclusive and seen.value.flag(Facet.SERVES) is False:
             self.standby[service, seen.on] = seen.asked_at, seen.value
         self.read.setdefault((service, seen.on), LastKnown()).take(seen.value, seen.asked_at)
 
@@ -138,11 +135,11 @@ class History:
         for row, plan in self._of(service):
             told = self._told(row)
             since = told.passed.get(service, 0.0) if _is(plan, "uncontrolled") and plan.target == acting else 0.0
-            rejects = told.rejects.get((service, "target" if plan.target == acting else "source"), {})
-            suspended = suspended or service in told.suspended or rejects.get(False, -1.0) >= since
+            read = told.suspensions.get((service, "target" if plan.target == acting else "source"), {})
+            suspended = suspended or service in told.suspended or read.get(True, -1.0) >= since
             if _is(plan, "restore") and plan.target == acting:
                 spool_lost = spool_lost or (plan.outage is not None and plan.outage.spool_lost)
-                queued = queued or True in rejects
+                queued = queued or False in read
             if plan.source == acting and any(_is(plan, kind) for kind in _MOVES) and told.moved(service):
                 return None
             if _is(plan, "uncontrolled") and plan.target == acting and service in told.passed:
@@ -166,13 +163,13 @@ class History:
                 continue  # called otherwise then
             side: Side = "source" if plan.source == site else "target"
             last.merge(self._told(row).read.get((service, side), LastKnown()))
-            if (last.eligible and last.queued) or last.linked:
+            if last.is_complete(plan.runbook.family):
                 break
         for at, value in last_read(self._journal, self._sites[site], service):
             last.take(value, at)
         return last
 
-    def last_standby(self, service: str, site: str) -> tuple[float, ReplicationStatus] | None:
+    def last_standby(self, service: str, site: str) -> tuple[float, Reading] | None:
         """When a run last read the site as standby: it was not active at the same time as its mate before."""
         for row, plan in self._of(service):
             side: Side = "source" if plan.source == site else "target"
@@ -203,7 +200,7 @@ class History:
     def _told(self, row: RunRow) -> _Told:
         if row.run not in self._read:
             plan = begin(next(self._journal.records(row.run))).plan
-            told = _Told(courses_of(plan))
+            told = _Told(plan.runbook.family, courses_of(plan))
             self._read[row.run] = told
             for one in plan.read_before:
                 told.note(one.service, one.seen)
@@ -245,19 +242,6 @@ def outage_of_all(
 
 def _sites_of(plan: ev.Plan) -> list[Site]:
     return [plan.inventory.sites[name] for name in (plan.source, plan.target)]
-
-
-def _linked(links: Links, at: float) -> str:
-    """How the link to the mate acknowledged, which decides what may be missing there."""
-    if links.sync and links.connected is not False:
-        return f"its link was sync at {iso(at)}"
-    how = "downgraded" if links.downgraded else "async" if not links.sync else "not connected"
-    return f"its link was {how.upper()} at {iso(at)}, so the mate may lack messages"
-
-
-def _eligible(status: ReplicationStatus, at: float) -> str:
-    word = "was" if status.sync_eligible else "was NOT"
-    return f"it {word} eligible for synchronous replication at {iso(at)}"
 
 
 def _is(plan: ev.Plan, kind: str) -> bool:

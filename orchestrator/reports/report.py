@@ -13,6 +13,8 @@ from orchestrator.core.lifecycle import RESUMABLE_ENDS
 from orchestrator.core.position import FRESH_S, PositionHistory, courses_of
 from orchestrator.core.serving import is_suspended, refuses_writes
 from orchestrator.model import events as ev
+from orchestrator.model.facets import Facet
+from orchestrator.model.families import family_called
 from orchestrator.model.outcome import Effect
 from orchestrator.model.readings import is_backlog
 from orchestrator.model.runbook import Progress, Side
@@ -263,8 +265,9 @@ def _left_behind(plan: ev.Plan, positions: PositionHistory, began: float) -> Lef
     side = _FAILED.get(kind)
     if kind == "uncontrolled" and positions.found is None:
         return None  # the target was not told to take over
-    if plan.runbook.family == "amps" and kind != "uncontrolled":
-        return None  # it has no queue for its mate; that both have caught up is what these runs end with
+    family = family_called(plan.runbook.family)
+    if family is not None and not family.offers(Facet.BACKLOG) and kind != "uncontrolled":
+        return None  # it tells of no queue for its mate; that both have caught up is what these runs end with
     queued = (positions.found or positions.queued) if kind == "failback" else positions.queued
     found = queued.get(side or "source")
     if side is None:

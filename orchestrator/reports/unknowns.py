@@ -12,23 +12,16 @@ from typing import Literal
 from orchestrator.model.exchanges import Exchange, Explanation
 from orchestrator.model.outcome import Failure
 from orchestrator.model.reading import Reading, ReadingModel
-from orchestrator.model.readings import Role
-from orchestrator.model.readings_solace import (
-    DeviceHealth,
-    EndpointDepth,
-    ReplicationStatus,
-    Transaction,
-    TransactionState,
-)
+from orchestrator.model.readings import item_argument, known_readings
 
 Verdict = Literal["understood", "partly", "not understood", "not answered"]
-# Fields of readings that hold the name of something; every other text in a reading is a word or a number.
-NAMES = frozenset(
+# Fields of readings that hold the name of something, as the argument of an action does that works on an item; every
+# other text in a reading is a word or a number.
+_NAMES = frozenset(
     {
         "node",
         "mate_node",
         "mate",
-        "xid",
         "client",
         "name",
         "group",
@@ -42,10 +35,6 @@ NAMES = frozenset(
 _NO_ANSWER = frozenset(
     {"Unreachable", "ConnectionLost", "CommandTimedOut", "AuthenticationFailed", "HostKeyRejected"}
 )
-_MEANS_NOTHING = {
-    Role.ACTIVE: frozenset({"bridge"}),
-    Role.STANDBY: frozenset({"remote_bridge_up", "queue_bound", "sync_eligible"}),
-}
 
 
 def verdict_on(answers: Mapping[str, Reading | Failure], *, is_alone: bool) -> Verdict:
@@ -67,26 +56,12 @@ def unknown_in(found: Reading | Failure, *, is_alone: bool) -> list[str]:
 def _unknown(model: ReadingModel, prefix: str = "", *, is_alone: bool) -> Iterator[str]:
     for name in type(model).model_fields:
         value = getattr(model, name)
-        if value is None and _means_something(model, name, is_alone=is_alone):
+        if value is None and model.means_something(name, is_alone=is_alone):
             yield f"{prefix}{name}"
         elif isinstance(value, tuple):
             for one in value:
                 if isinstance(one, ReadingModel):
                     yield from _unknown(one, f"{prefix}{name}.", is_alone=is_alone)
-
-
-def _means_something(model: ReadingModel, name: str, *, is_alone: bool) -> bool:
-    match model:
-        case ReplicationStatus():
-            return model.role is None or name not in _MEANS_NOTHING[model.role]
-        case EndpointDepth():
-            return model.messages != 0
-        case Transaction():
-            waits = model.state is TransactionState.PREPARED and model.replicated is not False
-            return waits or name not in ("client", "published", "consumed")
-        case DeviceHealth():
-            return not (is_alone and name in ("mate_node", "redundancy_up"))
-    return True
 
 
 def why_unknown(exchanges: Sequence[Exchange], explanation: Explanation) -> str:
@@ -104,10 +79,15 @@ def _reason(one: Exchange, explanation: Explanation) -> str:
     return f"`{one.sent}`: {refused}" if refused else ""
 
 
+def name_fields() -> frozenset[str]:
+    """The fields of readings that hold the name of something."""
+    return _NAMES | {item_argument(reading) for reading in known_readings()}
+
+
 def names_of(value: object, key: str = "") -> Iterator[str]:
     """The names in a reading, given as JSON has it."""
     match value:
-        case str() if key in NAMES:
+        case str() if key in name_fields():
             yield value
         case Mapping():
             for name, one in value.items():

@@ -10,15 +10,16 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 from pydantic import BaseModel
 from pydantic.json_schema import GenerateJsonSchema, JsonSchemaValue
 from pydantic_core import core_schema
 
+from orchestrator.family.moves import Kind
+from orchestrator.family.offers import options_of_all
 from orchestrator.model.inventory import Inventory
 from orchestrator.model.runbook import Runbook, format_duration, parse_duration
-from orchestrator.model.transactions import XaDecisions
 from orchestrator.reports.document import RunDocument
 
 DIALECT = "https://json-schema.org/draft/2020-12/schema"
@@ -27,7 +28,6 @@ DURATION = r"^\d+(\.\d+)?\s*(ms|s|m|h|d)$"
 _MODELS: Mapping[str, type[BaseModel]] = {
     "runbook.schema.json": Runbook,
     "inventory.schema.json": Inventory,
-    "xa-decisions.schema.json": XaDecisions,
     "run.schema.json": RunDocument,
 }
 # Printed, not read: every field is there, those with a default too.
@@ -36,7 +36,14 @@ _PRINTED = frozenset({RunDocument})
 
 def schemas() -> dict[str, str]:
     """File name to JSON text, for each kind of file. The same models always give the same text."""
-    return {name: json.dumps(_schema(model), indent=2, ensure_ascii=False) + "\n" for name, model in _MODELS.items()}
+    models = {**_MODELS, **_of_families()}
+    return {name: json.dumps(_schema(model), indent=2, ensure_ascii=False) + "\n" for name, model in models.items()}
+
+
+def _of_families() -> Mapping[str, type[BaseModel]]:
+    """The files that an option of an installed family reads, each by the name of its option."""
+    offered = [option for kind in get_args(Kind) for some in options_of_all(kind).values() for _, option in some]
+    return {f"{one.flag[2:]}-decisions.schema.json": one.decisions for one in offered if one.decides}
 
 
 def write(folder: Path) -> None:
@@ -86,17 +93,12 @@ def _one_receiver(hook: dict[str, Any]) -> None:
     hook["oneOf"] = [{"required": ["command"]}, {"required": ["webhook"]}]
 
 
-def _choice_or_branches(decision: dict[str, Any]) -> None:
-    decision["oneOf"] = [{"required": ["choice", "reason"]}, {"required": ["branches"]}]
-
-
 _COMPLETED: Mapping[str, Callable[[dict[str, Any]], None]] = {
     "Do": _arguments_beside,
     "SecretRef": _one_source,
     "HookSecret": _one_source,
     "FenceOption": _one_source,
     "Hook": _one_receiver,
-    "XaDecision": _choice_or_branches,
 }
 
 

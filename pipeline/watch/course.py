@@ -17,6 +17,7 @@ from orchestrator.core.drain_estimate import forecast
 from orchestrator.core.fill_estimate import Filling, Sample, filling
 from orchestrator.journal.samples import ReadingSample
 from orchestrator.model.readings import Role
+from orchestrator.model.readings_solace import QueueDepth, ReplicationStatus
 from pipeline.watch.arrivals import Arrivals, Kept, Rules
 
 # fmt: off
@@ -42,11 +43,11 @@ class Read(Kept):
     @classmethod
     def of(cls, line: ReadingSample) -> Read | None:
         """What a kept line says of the replication queue; None when it was not asked for one."""
-        queue, status = line.replication_queue, line.replication
+        queue, status = line.readings.get("replication_queue"), line.readings.get("replication")
         if queue is None and "replication_queue" not in line.failures:
             return None
-        role, bound = (None, None) if status is None else (status.role, status.queue_bound)
-        if queue is None:
+        role, bound = (status.role, status.queue_bound) if isinstance(status, ReplicationStatus) else (None, None)
+        if not isinstance(queue, QueueDepth):
             failure = line.failures["replication_queue"] or "no reason was given"
             return cls(line.at, line.look, line.simulated, role, bound, failure=failure)
         figures = (queue.messages, queue.usage_mb, queue.quota_mb, queue.rejects_on_discard)

@@ -16,8 +16,9 @@ from itertools import takewhile
 from typing import Literal
 
 from orchestrator.core.drain_estimate import forecast
-from orchestrator.journal.samples import OF_AMPS, ReadingSample
+from orchestrator.journal.samples import ReadingSample
 from orchestrator.model.outcome import Failure
+from orchestrator.model.readings_amps import Links, Queues
 from orchestrator.reports.outlook_amps import HARDLY_S, AmpsLook
 from pipeline.watch.arrivals import Arrivals, Kept, Rules
 
@@ -44,11 +45,12 @@ class LinkRead(Kept):
     @classmethod
     def of(cls, line: ReadingSample) -> LinkRead | None:
         """What a kept line says of an AMPS instance; None when it was not asked for its links."""
-        if line.links is None and "links" not in line.failures:
+        if "links" not in line.readings and "links" not in line.failures:
             return None
-        link = None if line.links is None else line.links.to_mate()
+        links, queues = line.readings.get("links"), line.readings.get("queues")
+        link = links.to_mate() if isinstance(links, Links) else None
         told = (None, None, None) if link is None else (link.connected, link.behind_s, link.messages_out)
-        owned = None if line.queues is None else line.queues.owned
+        owned = queues.owned if isinstance(queues, Queues) else None
         return cls(line.at, line.look, line.simulated, *told, owned, line)
 
     @property
@@ -157,8 +159,8 @@ class LinkCourse(Arrivals[LinkRead, LinkFigures]):
                 self.is_cut = not read.connected
                 yield "link.cut" if self.is_cut else "link.connected"
             self.cut_at = None if read.connected else read.at if self.cut_at is None else self.cut_at
-        links = None if read.line is None else read.line.links
-        if links is None:
+        links = None if read.line is None else read.line.readings.get("links")
+        if not isinstance(links, Links):
             return
         if links.downgraded is not None and links.downgraded is not self.is_downgraded:
             self.is_downgraded = links.downgraded
@@ -196,11 +198,10 @@ class LinkCourse(Arrivals[LinkRead, LinkFigures]):
 
 def look_of(line: ReadingSample) -> AmpsLook:
     """A kept line as ``failover watch`` looks at an instance; one of which nothing was had does not answer."""
-    had = {name: getattr(line, name) for name in OF_AMPS if getattr(line, name) is not None}
-    why = {name: text or "no reason was given" for name, text in line.failures.items() if name in OF_AMPS}
-    if not had:
+    why = {name: text or "no reason was given" for name, text in line.failures.items()}
+    if not line.readings:
         return AmpsLook(silence=why.get("links", ""))
-    return AmpsLook.of(had | {name: Failure(kind="Unread", text=text) for name, text in why.items()})
+    return AmpsLook.of(dict(line.readings) | {name: Failure(kind="Unread", text=text) for name, text in why.items()})
 
 
 def _sent_per_s(reads: list[LinkRead]) -> float | None:

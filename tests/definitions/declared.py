@@ -5,6 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
+from adapters.solace.decisions import XaDecisions
+from orchestrator.documents.definition import Definition
+from orchestrator.documents.loader import read_document
 from orchestrator.family.contract import ActionSpec, ArgumentSpec, ReadingSpec
 
 Write = Callable[[str | bytes], Path]
@@ -62,3 +65,13 @@ _ACTIONS = (
     ),
 )
 ACTION_SPECS: Mapping[str, ActionSpec] = {spec.name: spec for spec in _ACTIONS}
+
+
+def read_decisions(path: Path | str) -> Definition[XaDecisions]:
+    """The file of decisions on transactions, with every mistake as a finding."""
+    return read_document(Path(path), XaDecisions)
+
+
+def load_decisions(path: Path | str) -> XaDecisions:
+    """The same. Raises ``DefinitionError`` for the first mistake."""
+    return read_decisions(path).result()

@@ -9,10 +9,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from orchestrator.documents.loader import load_decisions, read_decisions
+from adapters.solace.decisions import XaDecision, XaDecisions
 from orchestrator.errors import DefinitionError
-from orchestrator.model.transactions import BranchOutcome, XaDecision, XaDecisions, choice_by_branches
-from tests.definitions.declared import Write
+from orchestrator.model.transactions import BranchOutcome, choice_by_branches
+from tests.definitions.declared import Write, load_decisions, read_decisions
 
 OUTCOMES = get_args(BranchOutcome)
 

@@ -12,12 +12,12 @@ import pytest
 
 from orchestrator.documents.definition import Definition
 from orchestrator.documents.lint.runbook import lint
-from orchestrator.documents.loader import read_decisions, read_inventory, read_runbook
+from orchestrator.documents.loader import read_inventory, read_runbook
 from orchestrator.model.findings import Level, worst
 from orchestrator.model.reading import field_names, item_field_names
 from orchestrator.model.readings import known_readings
 from orchestrator.schemas import schemas
-from tests.definitions.declared import ACTION_SPECS, READING_SPECS, Write
+from tests.definitions.declared import ACTION_SPECS, READING_SPECS, Write, read_decisions
 
 ROOT = Path(__file__).parents[2]
 DOCS = {name: (ROOT / f"docs/{name}.md").read_text(encoding="utf-8") for name in ("runbooks", "inventory")}

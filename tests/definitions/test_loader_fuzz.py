@@ -8,8 +8,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from orchestrator.documents.loader import load_decisions, load_inventory, load_runbook
+from orchestrator.documents.loader import load_inventory, load_runbook
 from orchestrator.errors import DefinitionError
+from tests.definitions.declared import load_decisions
 
 SHIPPED = (Path(__file__).parents[2] / "runbooks/solace/controlled.yaml").read_text(encoding="utf-8")
 INVENTORY = (Path(__file__).parents[2] / "examples/inventory.yaml").read_text(encoding="utf-8")

@@ -11,13 +11,13 @@ from pathlib import Path
 import pytest
 from pydantic import BaseModel
 
+from adapters.solace.decisions import XaDecisions
 from orchestrator.documents.loader import load_inventory, load_runbook, read_inventory, read_runbook
 from orchestrator.documents.source_map import PATTERNS, Lines, quoted, show
 from orchestrator.errors import DefinitionError
 from orchestrator.model.findings import Level
 from orchestrator.model.inventory import Inventory
 from orchestrator.model.runbook import Runbook
-from orchestrator.model.transactions import XaDecisions
 from orchestrator.suggestions import closest
 from tests.definitions.declared import Write
 
@@ -312,7 +312,7 @@ def test_every_pattern_has_its_words() -> None:
 
     models: list[type[BaseModel]] = [Runbook, Inventory, XaDecisions]
     used = set().union(*(patterns(json.loads(json.dumps(model.model_json_schema()))) for model in models))
-    assert used == set(PATTERNS)
+    assert used == {*PATTERNS, *XaDecisions.patterns}
 
 
 def test_lines_are_those_of_the_deepest_known_place() -> None:

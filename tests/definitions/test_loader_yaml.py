@@ -11,12 +11,11 @@ from orchestrator.documents.loader import (
     ALIASES_MAX,
     BYTES_MAX,
     NODES_MAX,
-    load_decisions,
     load_runbook,
     read_runbook,
 )
 from orchestrator.errors import DefinitionError
-from tests.definitions.declared import Write
+from tests.definitions.declared import Write, load_decisions
 
 CHECK = """\
 runbook: test/dialect

@@ -13,9 +13,9 @@ import pytest
 import yaml
 
 from orchestrator.documents.definition import Definition
-from orchestrator.documents.loader import read_decisions, read_inventory, read_runbook, shipped_runbooks
+from orchestrator.documents.loader import read_inventory, read_runbook, shipped_runbooks
 from orchestrator.schemas import schemas, write
-from tests.definitions.declared import Write
+from tests.definitions.declared import Write, read_decisions
 
 ROOT = Path(__file__).parents[2]
 READ: dict[str, Callable[[Path], Definition[Any]]] = {

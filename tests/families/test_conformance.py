@@ -92,11 +92,15 @@ BASE = ledger.LEDGER
             "who is active",
         ),
         (
-            replace(ledger.LEDGER, makes={("promote", "state"): {"yes": True}}),
+            replace(ledger.LEDGER, makes={("promote", "state"): {"yes": {Facet.SERVES: True}}}),
             "`makes` names",
             "no adapter has an action",
         ),
-        (replace(BASE, makes={("set_writable", "state"): {"on": True}}), "`makes` names", "no choice 'on'"),
+        (
+            replace(BASE, makes={("set_writable", "state"): {"on": {Facet.SERVES: True}}}),
+            "`makes` names",
+            "no choice 'on'",
+        ),
         (replace(BASE, runbooks=None), "The family ships a controlled move", "no controlled.yaml"),
     ],
 )

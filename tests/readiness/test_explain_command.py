@@ -19,7 +19,7 @@ from orchestrator.model.exchanges import Exchange, Explanation
 from orchestrator.model.outcome import Failure
 from orchestrator.model.reading import Reading, ReadingModel
 from orchestrator.model.readings import known_readings
-from orchestrator.reports.unknowns import NAMES
+from orchestrator.reports.unknowns import name_fields
 from simulator.solace.layout import SiteLayout, VpnLayout, WorldLayout
 from tests.cli.shell import VPN, Shell
 
@@ -144,7 +144,7 @@ def test_every_text_of_a_reading_is_a_name_or_a_word() -> None:
             inside = [kind for kind in flat(one.annotation) if isinstance(kind, type)]
             kinds += [kind for kind in inside if issubclass(kind, ReadingModel)]
     assert {"xid", "name", "version"} <= found
-    assert found - NAMES - WORDS == set()
+    assert found - name_fields() - WORDS == set()
 
 
 def flat(annotation: object) -> list[object]:

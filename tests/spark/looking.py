@@ -50,8 +50,10 @@ class Seen:
             simulated=True,
             site=self.site,
             service=self.service,
-            replication_queue=None if self.failure else queue,
-            replication=ReplicationStatus(role=self.role, queue_bound=self.bound),
+            readings={
+                **({} if self.failure else {"replication_queue": queue}),
+                "replication": ReplicationStatus(role=self.role, queue_bound=self.bound),
+            },
             failures={"replication_queue": self.failure} if self.failure else {},
         )
 
@@ -109,7 +111,7 @@ class Joined:
             service=self.service,
             mate="ny",
             failures=dict.fromkeys(had, self.failure) if self.failure else {},
-            **({} if self.failure else had),
+            readings={} if self.failure else had,
         )
 
 

@@ -108,11 +108,7 @@ def test_unknown_is_neither_progress_nor_standstill() -> None:
 
 def test_a_failure_without_a_word() -> None:
     """Law: a queue that was asked for and not had is unknown, also when nobody says why."""
-    line = (
-        Seen(0.0, None)
-        .line("x")
-        .model_copy(update={"replication_queue": None, "failures": {"replication_queue": ""}})
-    )
+    line = Seen(0.0, None).line("x").model_copy(update={"readings": {}, "failures": {"replication_queue": ""}})
     found = fold_all([File("x.jsonl", 0.0, line.encoded().decode()), file_of([Seen(40.0, 5)])])
     assert [alert["data"]["event"]["kind"] for alert in found.alerts] == ["queue.unknown"]
     assert found.others == 0
@@ -230,7 +226,7 @@ def test_a_reading_from_the_future() -> None:
 
 def test_what_is_no_queue_is_counted() -> None:
     """Law: a line about links of AMPS makes no course and no alert, and is counted."""
-    line = Seen(0.0, 5).line("x").model_copy(update={"replication_queue": None})
+    line = Seen(0.0, 5).line("x").model_copy(update={"readings": {}})
     found = fold_all([File("x.jsonl", 0.0, line.encoded().decode())])
     assert (found.others, found.courses, found.alerts) == (1, {}, [])
 

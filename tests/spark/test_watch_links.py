@@ -190,7 +190,7 @@ def test_what_is_no_number(field: str) -> None:
     """Law: a line whose seconds are no numbers is refused, and not reckoned with."""
     text = Joined(0, 0.0).line("x").encoded().decode()
     assert f'"{field}":0.0' in text
-    with pytest.raises(DefinitionError, match="links: seconds and moments are numbers"):
+    with pytest.raises(DefinitionError, match="links: every figure is a number"):
         decode_sample(text.replace(f'"{field}":0.0', f'"{field}":NaN'))
 
 

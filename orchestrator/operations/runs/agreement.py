@@ -174,9 +174,9 @@ def _on_decided(tools: Tools, plan: ev.Plan, service: str, step: Step) -> Iterat
     assert step.do is not None  # by the runbook's model
     spec = _declared(tools, plan)[step.do.on].actions[step.do.action]
     name = Item.argument if step.for_each is None else item_argument(step.for_each.reading)
-    for xid, ruling in plan.policy.transactions.items():
+    for item, ruling in plan.policy.transactions.items():
         outcome = {} if step.decide is None else {"outcome": str(ruling.choice)}
-        for line in spec.commands(Call(service, {**step.do.args, name: xid, **outcome})):
+        for line in spec.commands(Call(service, {**step.do.args, name: item, **outcome})):
             yield f"       {'if listed':<9} {plan.site_name(step.do.on)}> {line}"
 
 
@@ -188,9 +188,10 @@ def _decided(plan: ev.Plan) -> Iterator[str]:
     for gate, choice in plan.policy.on_gate.items():
         why = plan.policy.why(gate)
         yield f"  decided beforehand on {gate}: {choice}" + (f" ({why})" if why else "")
-    for xid, ruling in plan.policy.transactions.items():
+    for item, ruling in plan.policy.transactions.items():
         source = f", sha256 {ruling.file}" if ruling.file else ""
-        yield f"  decided beforehand on transaction {xid}: {ruling.choice}, by {called(ruling)}{source} ({ruling.reason})"
+        who = f"by {called(ruling)}{source} ({ruling.reason})"
+        yield f"  decided beforehand on transaction {item}: {ruling.choice}, {who}"
 
 
 def _left_open(plan: ev.Plan) -> Iterator[str]:

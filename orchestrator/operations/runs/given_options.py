@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from orchestrator.documents.loader import read_decisions
+from orchestrator.documents.loader import read_document
 from orchestrator.errors import DefinitionError
 from orchestrator.family.moves import Given, Kind, MoveOption
 from orchestrator.family.offers import options_of_all
 from orchestrator.model import events as ev
 from orchestrator.model.runbook import Choice, Runbook
+from orchestrator.model.transactions import TransactionDecisions
 from orchestrator.operations.runtime import checked_text
 
 # The questions that an option answers, and what another family calls them.
@@ -54,7 +55,7 @@ def policy_given(
         if option.chooses:
             on_gate[option.chooses] = _choice(option.chooses, value)
         if option.decides:
-            answer, transactions = _decided(option.decides, value, attended=attended, who=who)
+            answer, transactions = _decided(option, value, attended=attended, who=who)
             on_gate.update(answer)
         on_gate.update(option.answers)
         reasons.update(dict.fromkeys(option.answers, checked_text(value, "the reason") if option.answers else ""))
@@ -70,7 +71,10 @@ def policy_of(
     for gate, choice in (("bridge-lost", on_bridge_loss), ("drain-stalled", on_stall)):
         if choice is not None:
             on_gate[gate] = _choice(gate, choice)
-    answer, transactions = _decided("xa", xa, attended=attended, who=who)
+    if xa is None:
+        return ev.Policy(on_gate=on_gate)
+    option = options_of_all("controlled")["--xa"][0][1]
+    answer, transactions = _decided(option, xa, attended=attended, who=who)
     return ev.Policy(on_gate={**on_gate, **answer}, transactions=transactions)
 
 
@@ -98,18 +102,17 @@ def as_asked(policy: ev.Policy, runbook: Runbook) -> ev.Policy:
 
 
 def _decided(
-    gate: str, value: str | None, *, attended: bool, who: ev.Who
+    option: MoveOption, value: str, *, attended: bool, who: ev.Who
 ) -> tuple[Mapping[str, Choice], Mapping[str, ev.Ruling]]:
-    """What ``ask``, ``stop``, ``revert`` or a file decides about the items of ``gate``."""
+    """What ``ask``, ``stop``, ``revert`` or a file decides about the items of the option's gate."""
+    gate, flag = option.decides, option.flag
     if value == "ask" and not attended:
         raise DefinitionError(
-            f"--{gate} ask, and there is no operator to ask", hint=f"--{gate} revert, or a file of decisions"
+            f"{flag} ask, and there is no operator to ask", hint=f"{flag} revert, or a file of decisions"
         )
     if value in ("stop", "revert"):
         return {gate: "stop" if value == "stop" else "revert"}, {}
-    if value in (None, "ask"):
-        return {}, {}
-    return {}, _decisions(Path(value), who)
+    return {}, {} if value == "ask" else _decisions(Path(value), option.decisions, who)
 
 
 def _choice(gate: str, text: str) -> Choice:
@@ -119,8 +122,8 @@ def _choice(gate: str, text: str) -> Choice:
     return choices[text]
 
 
-def _decisions(path: Path, who: ev.Who) -> dict[str, ev.Ruling]:
-    read = read_decisions(path)
+def _decisions(path: Path, model: type[TransactionDecisions], who: ev.Who) -> dict[str, ev.Ruling]:
+    read = read_document(path, model)
     rulings: dict[str, ev.Ruling] = {}
     for item, (choice, reason) in read.result().decided().items():
         from_file = ev.Who(f"file {path.name}", who.account, who.uid)

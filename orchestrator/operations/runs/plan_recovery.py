@@ -74,10 +74,10 @@ def with_last_known(tools: Tools, plan: ev.Plan) -> ev.Plan:
                 notes.append(f"last known of {service} at {plan.source}: unknown; {error}")
                 continue
             notes.append(known.words(service, plan.source))
-            if known.queued is not None:
-                at, value = known.queued
-                seen = ev.Seen(on="source", reading="replication_queue", asked_at=at, value=value)
-                before.append(ReadBefore(service=service, seen=seen))
+            for at, value in known.readings.values():
+                if value.number(Facet.BACKLOG) is not None:
+                    seen = ev.Seen(on="source", reading=value.kind, asked_at=at, value=value)
+                    before.append(ReadBefore(service=service, seen=seen))
     return plan.model_copy(update={"notes": tuple(notes), "read_before": tuple(before)})
 
 
@@ -104,7 +104,7 @@ def was_standby(history: History, plan: ev.Plan) -> Iterator[ReadBefore]:
         found = history.last_standby(service, plan.target)
         if found is not None:
             at, value = found
-            seen = ev.Seen(on="target", reading="replication", asked_at=at, value=value)
+            seen = ev.Seen(on="target", reading=value.kind, asked_at=at, value=value)
             yield ReadBefore(service=service, seen=seen)
 
 

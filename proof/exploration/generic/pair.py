@@ -13,6 +13,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
+from orchestrator.model.facets import Facet
+from orchestrator.model.families import Makes
 from proof.exploration.family import SIDE_NAMES, SOURCE, TARGET, Change, Move, with_side
 
 FENCE = "set_external_fence"
@@ -53,12 +55,15 @@ class Effects(NamedTuple):
     """What actions do. ``makes``: see ``orchestrator.model.families.Family``. ``works_on``: by side and action, what is
     listed where, for an action on the items of a reading."""
 
-    makes: Mapping[tuple[str, str], Mapping[str, bool]]
+    makes: Makes
     works_on: Mapping[tuple[int, str], Listed]
 
     def serves(self, change: Change) -> bool | None:
         """Does the side serve once it has obeyed? None: that is not changed."""
-        said = (self.makes.get((change.action, name), {}).get(value) for name, value in change.args)
+        return self._made(change, Facet.SERVES)
+
+    def _made(self, change: Change, facet: Facet) -> bool | None:
+        said = (self.makes.get((change.action, name), {}).get(value, {}).get(facet) for name, value in change.args)
         return next((one for one in said if one is not None), None)
 
     def obey(self, pair: Pair, change: Change) -> Pair:
@@ -68,6 +73,9 @@ class Effects(NamedTuple):
         serves = self.serves(change)
         if serves is not None:
             return told(pair, change.side, serves=serves)
+        suspended = self._made(change, Facet.SUSPENDED)
+        if suspended is not None:
+            return pair._replace(suspended=suspended)
         listed = self.works_on.get((change.side, change.action))
         if listed is not None:
             return pair._replace(items=tuple(one for one in pair.items if one != listed))
