@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from adapters.amps.sow_complete import SOW_COMPLETE
 from orchestrator.family.moves import Given, Kind, MoveOption
+from orchestrator.family.next_steps import NextSteps
 from orchestrator.family.offers import Offering
 from orchestrator.family.readiness import ReadinessJudge
 from orchestrator.family.status import StatusPart
@@ -47,6 +48,11 @@ class Amps(Offering):
         from adapters.amps import moves
 
         return moves.runbook_for(kind, site, given)
+
+    def next_steps(self) -> NextSteps:
+        from adapters.amps.next_steps import NEXT_STEPS
+
+        return NEXT_STEPS
 
     def readiness(self) -> ReadinessJudge:
         """See ``adapters.amps.readiness``."""

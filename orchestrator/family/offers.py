@@ -11,6 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
 
 from orchestrator.family.moves import Given, Kind, MoveOption
+from orchestrator.family.next_steps import NextSteps
 from orchestrator.family.readiness import ReadinessJudge
 from orchestrator.family.status import StatusPart
 from orchestrator.model.families import Family, known_families, needed_family
@@ -35,6 +36,10 @@ class Offering(Family):
         """What to do where it does not offer ``what``, such as ``repair``; empty: nothing to say."""
         del what
         return ""
+
+    def next_steps(self) -> NextSteps | None:
+        """What it adds to the advice at the end of a run; None: nothing."""
+        return None
 
     def readiness(self) -> ReadinessJudge | None:
         """Who judges whether a pair could be moved now; None: by facets alone."""

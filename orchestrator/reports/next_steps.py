@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Protocol
 
 from orchestrator.core.fill_estimate import HIGH_SET
+from orchestrator.family.next_steps import NextSteps, Stood
+from orchestrator.family.offers import offering
 from orchestrator.model import events as ev
-from orchestrator.model.families import amount, words_of
+from orchestrator.model.families import amount, known_families, words_of
 from orchestrator.model.readings import Role
 from orchestrator.reports.document import LaneReport, RunReport
-
-_DOWNGRADE_THE_TARGET = frozenset({"amps/controlled", "amps/failback"})
-"""Planned moves that leave the target's link downgraded, so that the source may be stopped."""
 
 _PLANNED = ("controlled", "failback")
 """What the kinds of planned moves begin with."""
@@ -25,19 +23,6 @@ _REPAIRED: Mapping[tuple[Role | None, Role | None], str] = {
 
 _OTHERS_FIRST = "The run still moves other services: wait until it has ended. "
 """Whoever leads the run locks out everybody who would go on with it."""
-
-
-class Stood(Protocol):
-    """What the sites of a service were last read to be, by site; one that was not read is not in it."""
-
-    @property
-    def service(self) -> str: ...
-    @property
-    def roles(self) -> Mapping[str, Role]: ...
-    @property
-    def lets_clients_in(self) -> Mapping[str, bool]: ...
-    @property
-    def suspended(self) -> Mapping[str, bool]: ...
 
 
 def advice(report: RunReport, lane: LaneReport, *, is_led: bool = False, is_kept: bool = True) -> str:
@@ -84,12 +69,10 @@ def _after_success(report: RunReport, lane: LaneReport) -> str:
             f"{report.source}` makes it safe once it answers. Then bring it back: `failover restore {it} "
             f"--site {report.source}` (with the same inventory)."
         )
-    if report.runbook in _DOWNGRADE_THE_TARGET:
-        return (
-            f"{report.source} may be stopped now. The link to it is downgraded, so {report.target} has no fail-over "
-            f"target until {report.source} is brought back: `failover restore {it} --site {report.source}` "
-            "(with the same inventory)."
-        )
+    own = _of_family(report.runbook)
+    said = "" if own is None else own.after_success(kind, report.source, report.target, it)
+    if said:
+        return said
     if kind.startswith("restore"):
         return (
             f"To give activity back to {report.source}, once that is shown to be safe: `failover failback {it} --to "
@@ -109,7 +92,8 @@ def _after_repair(report: RunReport, lane: LaneReport, it: str) -> str:
     """A repair sets roles only: what is left to do at the site that is standby."""
     left = lane.left_behind
     if left is not None and left.messages is not None:
-        held = f"The replication queue of {report.source} holds {amount(left.messages, 'solace')}."
+        queued = amount(left.messages, report.runbook.partition("/")[0])
+        held = f"The replication queue of {report.source} holds {queued}."
     else:
         held = f"How many messages the replication queue of {report.source} holds was not read: unknown."
     restored = (
@@ -168,22 +152,13 @@ def _stands(report: RunReport, lane: LaneReport) -> str:
 def after_refusal(runbook: str, source: str, target: str, lane: Stood, *, why: str = "") -> str:
     """What to do where ``runbook`` did not start with a service, or would not: by what its sites were read to be. ``why``
     it was refused may name a command itself; then no other one is advised beside it."""
-    family, _, kind = runbook.partition("/")
+    kind = runbook.partition("/")[2]
     is_move = kind.startswith(_PLANNED)
     it = named(runbook, lane.service)
-    is_closed = [lane.lets_clients_in.get(site) is False for site in (source, target)]
-    if family == "amps" and is_move and is_closed[0]:
-        if is_closed[1]:
-            return (
-                "Nothing was changed. NEITHER INSTANCE LETS CLIENTS IN: if an earlier run stopped half-way "
-                "(`failover runs list`), resume or abort it; otherwise an operator must decide which one is to serve, "
-                "and open that one at the instance itself: no command here does."
-            )
-        restored = f"`failover restore {it} --site {source}`, then " * (runbook in _DOWNGRADE_THE_TARGET)
-        return (
-            f"Nothing was changed. {source} lets no client in. If {target} does (`failover status`), its clients move "
-            f"to {source} with: {restored}`failover failback {it} --to {source}` (with the same inventory)."
-        )
+    own = _of_family(runbook)
+    said = "" if own is None else own.after_refusal(kind, source, target, lane, it)
+    if said:
+        return said
     standing = lane.roles.get(source), lane.roles.get(target)
     if standing == (Role.STANDBY, Role.ACTIVE):
         return (
@@ -229,6 +204,12 @@ def _repair(kind: str, source: str, target: str, it: str, standing: tuple[Role |
         f"active: `failover repair {it} --to {source}` or `failover repair {it} --to {target}` (with the same "
         "inventory). It shows what each site's replication queue holds, which its mate may lack."
     )
+
+
+def _of_family(runbook: str) -> NextSteps | None:
+    """What the family of the runbook adds; None: nothing, or it is not installed."""
+    name = runbook.partition("/")[0]
+    return offering(name).next_steps() if name in known_families() else None
 
 
 def named(runbook: str, service: str) -> str:
