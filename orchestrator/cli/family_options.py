@@ -6,8 +6,8 @@ They are made when such a command is parsed, or shows its help: the list of all 
 from __future__ import annotations
 
 import inspect
-from collections.abc import Mapping, Sequence
-from functools import cache
+from collections.abc import Callable, Mapping, Sequence
+from functools import cache, partial
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -15,23 +15,46 @@ from typer.core import TyperCommand
 
 if TYPE_CHECKING:
     from orchestrator.family.moves import Kind, MoveOption
+    from orchestrator.family.offers import Offered
 
 _GIVEN = "orchestrator.given"
 
 
 def of_kind(kind: Kind) -> type[TyperCommand]:
     """The class of the command that does this kind of move."""
+    return _command(partial(_options_of, kind))
+
+
+def of_answers() -> type[TyperCommand]:
+    """The class of the command that takes answers for a run that is under way."""
+    return _command(_answers)
+
+
+def _options_of(kind: Kind) -> Offered:
+    from orchestrator.family.offers import options_of_all
+
+    return options_of_all(kind)
+
+
+def _answers() -> Offered:
+    from orchestrator.family.offers import answers_of_all
+
+    return answers_of_all()
+
+
+def _command(offered: Callable[[], Offered]) -> type[TyperCommand]:
+    options = cache(lambda: _made(offered()))
 
     class _Command(TyperCommand):
         def get_params(self, ctx: Any) -> list[Any]:
             """Its own options, those of families, and then those that every run has."""
             own = super().get_params(ctx)
-            run = next(place for place, one in enumerate(own) if one.name == "dry_run")
-            return [*own[:run], *_options(kind), *own[run:]]
+            run = next((place for place, one in enumerate(own) if one.name in ("dry_run", "help")), len(own))
+            return [*own[:run], *options(), *own[run:]]
 
         def invoke(self, ctx: Any) -> Any:
             """The command's function knows its own options only; ``given_of`` has the others."""
-            ctx.meta[_GIVEN] = _given(kind, {one.name: ctx.params.pop(one.name) for one in _options(kind)})
+            ctx.meta[_GIVEN] = _given(offered(), {one.name: ctx.params.pop(one.name) for one in options()})
             return super().invoke(ctx)
 
     return _Command
@@ -43,11 +66,10 @@ def given_of(context: typer.Context) -> Mapping[str, str]:
     return given
 
 
-def _given(kind: Kind, values: Mapping[str, object]) -> Mapping[str, str]:
+def _given(offered: Offered, values: Mapping[str, object]) -> Mapping[str, str]:
     from orchestrator.family.moves import YES
-    from orchestrator.family.offers import options_of_all
 
-    named = {_name(flag): flag for flag in options_of_all(kind)}
+    named = {_name(flag): flag for flag in offered}
     return {
         named[name]: YES if value is True else str(value)
         for name, value in values.items()
@@ -55,15 +77,13 @@ def _given(kind: Kind, values: Mapping[str, object]) -> Mapping[str, str]:
     }
 
 
-@cache
-def _options(kind: Kind) -> Sequence[Any]:
+def _made(offered: Offered) -> Sequence[Any]:
     """typer makes options from a signature, so one is put together here."""
-    from orchestrator.family.offers import options_of_all
 
     def command(**given: object) -> None:
         del given
 
-    shown = [_parameter(offered) for offered in options_of_all(kind).values()]
+    shown = [_parameter(one) for one in offered.values()]
     command.__signature__ = inspect.Signature(shown)  # type: ignore[attr-defined]
     app = typer.Typer(add_completion=False)
     app.command()(command)

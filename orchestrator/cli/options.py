@@ -36,19 +36,6 @@ AsJson = Annotated[bool, typer.Option("--json", help="For machines: JSON, one va
 LinesAsJson = Annotated[bool, typer.Option("--json", help="One JSON value a line, ending in a result object.")]
 EventsAsJson = Annotated[bool, typer.Option("--json", help="One JSON event a line, ending in a result object.")]
 Yes = Annotated[bool, typer.Option("--yes", "-y", help="Do not ask whether to start.")]
-Xa = Annotated[
-    str | None,
-    typer.Option(
-        "--xa",
-        metavar="ask|stop|revert|FILE",
-        help="Prepared transactions: the decisions in FILE; for those without one: ask, stop, or revert"
-        " (default: ask on a terminal, else revert).",
-    ),
-]
-OnBridgeLoss = Annotated[
-    str | None,
-    typer.Option("--on-bridge-loss", metavar="wait|revert|escalate", help="Decided beforehand (unattended: revert)."),
-]
 OnStall = Annotated[
     str | None,
     typer.Option("--on-stall", metavar="wait|revert|escalate", help="Decided beforehand (unattended: revert)."),

@@ -7,8 +7,9 @@ method: a command loads every family, and uses few of these.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields
+from typing import get_args
 
 from orchestrator.family.moves import Given, Kind, MoveOption
 from orchestrator.family.next_steps import NextSteps
@@ -58,10 +59,24 @@ def offering(name: str) -> Offering:
     return Offering(**{one.name: getattr(family, one.name) for one in fields(Family)})
 
 
-def options_of_all(kind: Kind) -> Mapping[str, Sequence[tuple[str, MoveOption]]]:
+Offered = Mapping[str, Sequence[tuple[str, MoveOption]]]
+
+
+def options_of_all(kind: Kind) -> Offered:
     """By flag, the options of every installed family on the command of this kind, each with its family."""
-    found: dict[str, list[tuple[str, MoveOption]]] = {}
+    return _by_flag((kind,))
+
+
+def answers_of_all() -> Offered:
+    """The same of those that answer questions of a run that is under way, which is what ``resume`` takes."""
+    found = _by_flag(get_args(Kind))
+    answers = {flag: [one for one in offered if one[1].chooses or one[1].decides] for flag, offered in found.items()}
+    return {flag: offered for flag, offered in answers.items() if offered}
+
+
+def _by_flag(kinds: Iterable[Kind]) -> Offered:
+    found: dict[str, dict[str, MoveOption]] = {}
     for family in known_families():
-        for option in offering(family).options(kind):
-            found.setdefault(option.flag, []).append((family, option))
-    return found
+        for option in (option for kind in kinds for option in offering(family).options(kind)):
+            found.setdefault(option.flag, {}).setdefault(family, option)
+    return {flag: list(offered.items()) for flag, offered in found.items()}

@@ -6,14 +6,15 @@ from typing import Annotated
 
 import typer
 
-from orchestrator.cli.options import AsJson, EventsAsJson, OnBridgeLoss, OnStall, Reason, RunName, Xa
+from orchestrator.cli.family_options import given_of, of_answers
+from orchestrator.cli.options import AsJson, EventsAsJson, OnStall, Reason, RunName
 from orchestrator.cli.render.terminal import is_attended
 from orchestrator.errors import DefinitionError
 
 
 def register(app: typer.Typer) -> None:
     """Add these commands to ``app``."""
-    app.command("resume")(resume)
+    app.command("resume", cls=of_answers())(resume)
     app.command("abort")(abort)
     app.command("decide")(decide)
     app.command("approve")(approve)
@@ -23,11 +24,9 @@ def resume(
     context: typer.Context,
     run: RunName = None,
     as_json: EventsAsJson = False,
-    xa: Xa = None,
-    on_bridge_loss: OnBridgeLoss = None,
     on_stall: OnStall = None,
 ) -> None:
-    """Go on with a run that is not at its end.
+    """Resume a run that is not finished.
 
     It was interrupted or killed, or needs an operator.
 
@@ -36,16 +35,12 @@ def resume(
       failover resume
       failover resume last --xa decisions.yaml
     """
-    from orchestrator.cli.runs.intervene import resume_run
+    from orchestrator.cli.runs.intervene import Answers, resume_run
     from orchestrator.cli.tools import tools as tools_of
-    from orchestrator.operations.runs.given_options import policy_of
 
-    tools = tools_of(context)
     attended = is_attended() and not as_json
-    given = policy_of(xa, on_bridge_loss, on_stall, attended=attended, who=tools.who())
-    # With decisions at hand an operator is asked about the others; with no operator the run stops at them as before.
-    asks = attended and xa not in (None, "stop", "revert")
-    raise typer.Exit(resume_run(tools, run, given, forget_xa_stop=asks, as_json=as_json))
+    answers = Answers(given_of(context), on_stall, attended)
+    raise typer.Exit(resume_run(tools_of(context), run, answers, as_json=as_json))
 
 
 def abort(context: typer.Context, run: RunName = None, reason: Reason = "", as_json: EventsAsJson = False) -> None:

@@ -13,6 +13,7 @@ from orchestrator.core.decide.approve import alone
 from orchestrator.core.run import Run, fold
 from orchestrator.engine.signed_words import question_number
 from orchestrator.errors import DefinitionError
+from orchestrator.family.moves import Given
 from orchestrator.journal.journal import Journal
 from orchestrator.journal.lease import CLOCKS_APART, LEASE_SECONDS, is_led, leader
 from orchestrator.journal.signing import decision_statement
@@ -20,7 +21,7 @@ from orchestrator.model import events as ev
 from orchestrator.model.requests import AbortRequest, DecideRequest
 from orchestrator.operations.find_run import find_open_run
 from orchestrator.operations.runs.approval import HOW_TO_SIGN, signature_of
-from orchestrator.operations.runs.given_options import as_asked
+from orchestrator.operations.runs.given_options import answers_given
 from orchestrator.operations.runtime import Tools
 from orchestrator.reports.abort import has_answered, verdict_on_abort
 from orchestrator.reports.document import RunReport
@@ -41,16 +42,28 @@ class Decision:
     service: str | None
 
 
-def resume_run(tools: Tools, name: str | None, given: ev.Policy, *, forget_xa_stop: bool, as_json: bool) -> int:
-    """Resume a run under its own policy and what is ``given`` now. Returns the process exit code."""
+@dataclass(frozen=True, slots=True)
+class Answers:
+    """What was typed with ``resume``: the options of families, by flag, and ``--on-stall``."""
+
+    given: Given
+    on_stall: str | None
+    is_attended: bool
+
+
+def resume_run(tools: Tools, name: str | None, answers: Answers, *, as_json: bool) -> int:
+    """Resume a run under its own policy and the ``answers`` given now. Returns the process exit code."""
     journal = tools.journal()
     try:
         run_name = find_open_run(journal, name, "resume")
         run = fold(journal.records(run_name))
-        given = as_asked(given, run.plan.runbook)
-        on_gate = {**run.plan.policy.on_gate, **given.on_gate}
-        if forget_xa_stop:
-            on_gate.pop("xa", None)
+        attended, who = answers.is_attended, tools.who()
+        given, asked_again = answers_given(
+            answers.given, answers.on_stall, run.plan.runbook, attended=attended, who=who
+        )
+        # With decisions at hand an operator is asked about the others; with no operator the run stops at them as before.
+        known = {gate: choice for gate, choice in run.plan.policy.on_gate.items() if gate not in asked_again}
+        on_gate = {**known, **given.on_gate}
         transactions = {**run.plan.policy.transactions, **given.transactions}
         policy = run.plan.policy.model_copy(update={"on_gate": on_gate, "transactions": transactions})
         return lead_again(tools, journal, run_name, run, as_json=as_json, policy=policy)

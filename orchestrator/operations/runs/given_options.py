@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 
 from orchestrator.documents.loader import read_document
 from orchestrator.errors import DefinitionError
 from orchestrator.family.moves import Given, Kind, MoveOption
-from orchestrator.family.offers import options_of_all
+from orchestrator.family.offers import Offered, answers_of_all, options_of_all
 from orchestrator.model import events as ev
+from orchestrator.model.families import known_families
 from orchestrator.model.runbook import Choice, Runbook
 from orchestrator.model.transactions import TransactionDecisions
 from orchestrator.operations.runtime import checked_text
@@ -25,7 +26,10 @@ _BEFOREHAND = (
 def options_meant(family: str, kind: Kind, given: Given) -> Sequence[MoveOption]:
     """The options that were ``given``, as ``family`` means them; where it is not known (empty), as the first that has
     them. Raises ``DefinitionError`` for one that means nothing for this family, or lacks another one."""
-    offered = options_of_all(kind)
+    return _meant(options_of_all(kind), family, given)
+
+
+def _meant(offered: Offered, family: str, given: Given) -> Sequence[MoveOption]:
     found = []
     for flag in given:
         mine = [option for name, option in offered[flag] if family in ("", name)]
@@ -62,20 +66,16 @@ def policy_given(
     return ev.Policy(on_gate=on_gate, reasons=reasons, transactions=transactions)
 
 
-def policy_of(
-    xa: str | None, on_bridge_loss: str | None, on_stall: str | None, *, attended: bool, who: ev.Who
-) -> ev.Policy:
-    """The decisions made beforehand for a run that is resumed. ``who`` types it: decisions of a file have its name, the
-    hash of what it said, and their account."""
-    on_gate: dict[str, Choice] = {}
-    for gate, choice in (("bridge-lost", on_bridge_loss), ("drain-stalled", on_stall)):
-        if choice is not None:
-            on_gate[gate] = _choice(gate, choice)
-    if xa is None:
-        return ev.Policy(on_gate=on_gate)
-    option = options_of_all("controlled")["--xa"][0][1]
-    answer, transactions = _decided(option, xa, attended=attended, who=who)
-    return ev.Policy(on_gate={**on_gate, **answer}, transactions=transactions)
+def answers_given(
+    given: Given, on_stall: str | None, runbook: Runbook, *, attended: bool, who: ev.Who
+) -> tuple[ev.Policy, Collection[str]]:
+    """The decisions that options of ``resume`` make for a run, and the gates on items that an operator is asked about
+    again: those for which a file was given, or ``ask``. ``who`` types it. Raises ``DefinitionError``."""
+    family = runbook.family if runbook.family in known_families() else ""  # an operator's own procedure
+    options = _meant(answers_of_all(), family, given)
+    policy = as_asked(policy_given(options, given, on_stall, attended=attended, who=who), runbook)
+    asked = {one.decides for one in options if one.decides and given[one.flag] not in ("stop", "revert")}
+    return policy, asked if attended else ()
 
 
 def as_asked(policy: ev.Policy, runbook: Runbook) -> ev.Policy:
