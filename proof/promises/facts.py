@@ -9,11 +9,7 @@ from typing import Any
 from proof.promises.passage import Asked, Passage
 from proof.promises.passage import Plain as Plain
 
-# Actions by which a side gives up its clients: what was read before one of them proves nothing of the other side.
-_GIVING_UP = frozenset({"set_role", "set_client_transports"})
 _RESUMABLE = ("needs-operator", "stuck")
-# A link that was read as 0 behind for so many of its sample intervals has nothing left to carry.
-_CALM_INTERVALS = 2
 
 
 @dataclass(frozen=True, slots=True)
@@ -190,32 +186,11 @@ def _observed(lane: LaneFacts, event: Plain, number: int) -> None:
     for seen in event["seen"]:
         lane.seen[(seen["on"], seen["reading"])] = (number, seen)
     lane.has_gauge = lane.has_gauge or event["gauge"] is not None
-    values = {(seen["on"], seen["reading"]): seen["value"] or {} for seen in event["seen"]}
-    lane.is_drained = lane.is_drained or _shows_drained(values) or _shows_caught_up(values)
-
-
-def _shows_drained(values: Mapping[tuple[str, str], Plain]) -> bool:
-    """Solace: does one and the same round show depth 0 at the source and the target's bridge bound?"""
-    queue = values.get(("source", "replication_queue"), {})
-    return queue.get("messages") == 0 and values.get(("target", "replication"), {}).get("bridge") == "bound"
-
-
-def _shows_caught_up(values: Mapping[tuple[str, str], Plain]) -> bool:
-    """AMPS: does one and the same round show no client at the source, and its link calm for long enough?"""
-    links = values.get(("source", "links"), {})
-    mate = next((one for one in links.get("items", ()) if one["name"] == links["mate"]), None)
-    if mate is None or values.get(("source", "clients"), {}).get("count") != 0:
-        return False
-    calm_s, interval_s = mate["calm_s"], links["interval_s"]
-    is_calm = calm_s is not None and interval_s is not None and calm_s >= _CALM_INTERVALS * interval_s
-    return mate["connected"] is True and mate["behind_s"] == 0 and is_calm
 
 
 def _intended(lane: LaneFacts, event: Plain, number: int) -> None:
     lane.intents[event["intent"]] = Intent(event)
     lane.tried[event["on"], event["action"]] = number
-    if event["action"] in _GIVING_UP and event["on"] == "source":
-        lane.is_drained = False
 
 
 def _ended(lane: LaneFacts, event: Plain, number: int) -> None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 
+from proof.promises.by_facets import note
 from proof.promises.facts import Broken, Case, Plain, read_moment
 from proof.promises.families import rules_of
 from proof.promises.on_course import judge_course, judge_heard, judge_own
@@ -17,17 +18,21 @@ from proof.promises.on_record import judge_record
 from proof.promises.on_waiting import judge_overdue, judge_waiting
 from proof.promises.on_world import judge_end, judge_lasting, judge_world
 from proof.promises.passage import Passage, Round
+from proof.promises.rules import Rules
 
 
 class Judge:
     """What was found is in ``broken``, in the order it was found; each sentence once."""
 
-    def __init__(self, plan: Plain, world: Plain | None = None, *, is_whole: bool = False) -> None:
-        """``is_whole``: it hears every record with its moments, every question to a device, and every word of people."""
+    def __init__(
+        self, plan: Plain, world: Plain | None = None, *, is_whole: bool = False, rules: Rules | None = None
+    ) -> None:
+        """``is_whole``: it hears every record with its moments, every question to a device, and every word of people.
+        ``rules``: those of a family that the judge does not know."""
         self.case = Case.of(plan, world, is_whole=is_whole)
         self.broken: list[Broken] = []
         self._epoch = 1
-        self._rules = rules_of(self.case.runbook)
+        self._rules = rules_of(self.case.runbook) if rules is None else rules
         self.stale = 0  # rounds of readings that came when the lane had moved on
         self._lost_after: int | None = None
 
@@ -91,6 +96,8 @@ class Judge:
         if case.is_whole:
             self._conduct(record)
         case.take(record)
+        if record["lane"] is not None:
+            note(self._rules.meaning, case.lanes[record["lane"]], record["event"])
 
     def written(
         self, line: Plain, world: Plain | None = None, *, epoch: int | None = None, moment: float | None = None

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from proof.promises import by_facets
 from proof.promises.checks import fits_all
 from proof.promises.durations import seconds
 from proof.promises.facts import Broken, Case, Intent, LaneFacts, Plain, words
@@ -32,6 +33,8 @@ def judge_order(
         yield from _gives_up_into_a_question(case, lane, order, intent)
     if order["action"] in rules.not_idempotent:
         yield from _again(lane, order, intent, world)
+    if intent is None or not intent.event["undo"] or rules.meaning.is_exclusive:
+        yield from by_facets.judge_order(rules.meaning, case, lane, order)
     yield from rules.order(case, lane, order, intent, world)
     if intent is not None:
         intent.orders += 1

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
+from proof.promises.by_facets import Meaning
 from proof.promises.facts import Broken, Case, Intent, LaneFacts, Plain
 
 
@@ -12,6 +13,7 @@ from proof.promises.facts import Broken, Case, Intent, LaneFacts, Plain
 class Rules:
     """Each rule yields every promise that it finds broken.
 
+    ``meaning``: what its readings and actions mean for the rules that hold for every family.
     ``order``: a change is on its way to a site, with the recorded intent that it carries out. ``record``: an event of a
     lane is on record, and the lane has not taken it in yet. ``world``: what is true of a lane's service now; ``end``:
     the same once nobody leads the run any more. ``counts``: does what ``end`` says of a lane depend on what became of
@@ -22,6 +24,7 @@ class Rules:
     the world counts.
     """
 
+    meaning: Meaning
     order: Callable[[Case, LaneFacts, Plain, Intent | None, Plain | None], Iterator[Broken]]
     record: Callable[[Case, LaneFacts, Plain, Plain | None], Iterator[Broken]]
     world: Callable[[Case, LaneFacts, Plain, Plain], Iterator[Broken]]

@@ -155,7 +155,7 @@ def _let_in_across_a_cut(harm: bool) -> History:
     return run
 
 
-@AMPS(2, "no reading had shown that it has everything")
+@AMPS(2, "no reading had shown that nothing is left at ny")
 def _opened_too_early(harm: bool) -> History:
     run = _run("controlled-async", sync=False)
     _catch_up(run)  # of before: it proves nothing
@@ -166,7 +166,7 @@ def _opened_too_early(harm: bool) -> History:
     return run
 
 
-@AMPS(2, "no reading had shown that it has everything")
+@AMPS(2, "no reading had shown that nothing is left at ny")
 def _caught_up_beside_a_client(harm: bool) -> History:
     run = _run("controlled-async", sync=False)
     _close(run)
@@ -175,7 +175,7 @@ def _caught_up_beside_a_client(harm: bool) -> History:
     return run
 
 
-@AMPS(2, "no reading had shown that it has everything")
+@AMPS(2, "no reading had shown that nothing is left at ny")
 def _caught_up_behind_a_cut(harm: bool) -> History:
     run = _run("controlled-async", sync=False)
     _close(run)
@@ -184,7 +184,7 @@ def _caught_up_behind_a_cut(harm: bool) -> History:
     return run
 
 
-@AMPS(2, "no reading had shown that it has everything")
+@AMPS(2, "no reading had shown that nothing is left at ny")
 def _caught_up_for_a_moment(harm: bool) -> History:
     run = _run("controlled-async", sync=False)
     _close(run)
@@ -193,7 +193,7 @@ def _caught_up_for_a_moment(harm: bool) -> History:
     return run
 
 
-@AMPS(2, "nothing read since had shown ny as closed")
+@AMPS(2, "nothing read since had shown that ny does not serve")
 def _opened_beside_a_door_nobody_read(harm: bool) -> History:
     run = _run("controlled-async", sync=False)
     _close(run, is_read=not harm)

@@ -46,7 +46,7 @@ def _two_active_by_an_order(harm: bool) -> History:
     return run
 
 
-@SOLACE(1, "nothing read since had shown ny as standby")
+@SOLACE(1, "nothing read since had shown that ny does not serve")
 def _activated_unconfirmed(harm: bool) -> History:
     run = _run("uncontrolled")
     run.read(("source", "replication", {"role": "standby"}))  # of before: it proves nothing
@@ -64,7 +64,7 @@ def _activated_beside_no_fence(harm: bool) -> History:
     return run
 
 
-@SOLACE(2, "no reading had shown the queue empty with the bridge bound")
+@SOLACE(2, "no reading had shown that nothing is left at ny")
 def _activated_undrained(harm: bool) -> History:
     run = _run("controlled")
     _drain(run)  # of before: it proves nothing
@@ -75,7 +75,7 @@ def _activated_undrained(harm: bool) -> History:
     return run
 
 
-@SOLACE(2, "no reading had shown the queue empty with the bridge bound")
+@SOLACE(2, "no reading had shown that nothing is left at ny")
 def _drained_through_no_bridge(harm: bool) -> History:
     run = _run("controlled")
     _give_up(run)

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from proof.promises import Broken, Judge
+from proof.promises.rules import Rules
 
 SERVICE, SOURCE, TARGET = "A", "ny", "nj"
 _SITES = {"source": SOURCE, "target": TARGET}
@@ -84,13 +85,14 @@ class History:
         steps: tuple[dict[str, Any], ...] = (),
         *,
         is_whole: bool = False,
+        rules: Rules | None = None,
         **plan: Any,
     ) -> None:
         self.world = world
         described = {"runbook": runbook, "steps": list(steps)}
         more = {"source": SOURCE, "target": TARGET, "policy": _POLICY, "outage": None, **plan}
         plain = {"services": [SERVICE], "runbook": described, **more}
-        self.judge = Judge(plain, copy.deepcopy(world), is_whole=is_whole)
+        self.judge = Judge(plain, copy.deepcopy(world), is_whole=is_whole, rules=rules)
         self.seq = 1
         self._intents = 0
 

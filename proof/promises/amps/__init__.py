@@ -4,12 +4,14 @@ There are no roles: who lets clients in serves. Across a sync link two instances
 only when both have it; otherwise one at a time.
 """
 
+from proof.promises.amps.facts import MEANING
 from proof.promises.amps.on_order import gives_up, judge_order
 from proof.promises.amps.on_record import judge_record
 from proof.promises.amps.on_world import counts, judge_claim, judge_end, judge_lasting, judge_world
 from proof.promises.rules import Rules
 
 AMPS = Rules(
+    meaning=MEANING,
     order=judge_order,
     record=judge_record,
     world=judge_world,

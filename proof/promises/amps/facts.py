@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from proof.promises.by_facets import CLIENTS, LINK, SERVES, Facets, Meaning, Sides
+from proof.promises.checks import value_of
 from proof.promises.facts import Case, LaneFacts, Plain, changes_since
 
 # Runbooks whose `done` promises that nothing was lost.
@@ -20,6 +22,38 @@ MADE = {
     ("set_proxied_transfer", "disabled"): "unproxied",
 }
 _KINDS = (DOORS, frozenset({"sync", "async"}), frozenset({"proxied", "unproxied"}))
+
+
+def _facets(reading: str, value: Plain) -> Facets:
+    """Each as the instance's statistics tell it (docs/sources/amps.md, 6.2)."""
+    match reading:
+        case "transports":
+            doors = [one["enabled"] for one in value["items"] if one["replication"] is not True]
+            return {SERVES: True if True in doors else None if not doors or None in doors else False}
+        case "clients":
+            return {CLIENTS: value["count"]}
+        case "links":
+            is_calm = _of_link(value, "caught_up") and _of_link(value, "behind_s") == 0
+            return {LINK: bool(is_calm and _of_link(value, "connected"))}
+    return {}
+
+
+def _of_link(links: Plain, name: str) -> Any:
+    return value_of({"kind": "links", **links}, name)
+
+
+def _has_caught_up(sides: Sides) -> bool:
+    """No client is at the source, and its link has been calm for long enough. No count of what waits is told."""
+    source = sides.get("source", {})
+    return source.get(CLIENTS) == 0 and source.get(LINK) is True
+
+
+MEANING = Meaning(
+    _facets,
+    {("set_client_transports", "state"): {"enabled": {SERVES: True}, "disabled": {SERVES: False}}},
+    is_exclusive=False,
+    drained=_has_caught_up,
+)
 
 
 def instances(lane: LaneFacts, world: Plain) -> Plain:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from proof.promises.amps.facts import LOSSLESS, foreign_changes, instances, is_async, is_foreign, made_by
+from proof.promises.amps.facts import LOSSLESS, MEANING, foreign_changes, instances, is_async, is_foreign, made_by
+from proof.promises.by_facets import judge_drained
 from proof.promises.checks import value_of
 from proof.promises.facts import Broken, Case, Intent, LaneFacts, Plain, words
 
@@ -32,7 +33,7 @@ def judge_order(
         yield from _lets_in(case, lane, order, world)
     gives_over = (order["on"], what) in (("target", "open"), ("target", "async"))
     if gives_over and not is_undo and case.runbook in LOSSLESS:
-        yield from _too_early(case, lane, order, world)
+        yield from _too_early(case, lane, order, world, what)
         yield from _not_read_again(case, lane, order, intent)
     if what == "async" and case.runbook in LOSSLESS:
         yield from _owned_elsewhere(case, lane, order, world)
@@ -105,16 +106,14 @@ def _is_known_to_go_alone(case: Case, lane: LaneFacts, world: Plain, site: str) 
     return not instance["sync"] and _is_told(instance, since, world)
 
 
-def _too_early(case: Case, lane: LaneFacts, order: Plain, world: Plain | None) -> Iterator[Broken]:
-    """Promise 2: the target takes over only after it was read to have everything; and it has."""
+def _too_early(case: Case, lane: LaneFacts, order: Plain, world: Plain | None, what: str) -> Iterator[Broken]:
+    """Promise 2: the target takes over only after it was read to have everything; and it has. It also gives over by
+    waiting for its mate no longer, which no facet shows."""
     if lane.escalated is not None:
         return
-    if not lane.is_drained:
-        yield Broken(2, f"{words(order)}, and no reading had shown that it has everything")
+    if what == "async":
+        yield from judge_drained(MEANING, case, lane, order)
     source = case.site("source")
-    closed = lane.read("source", "transports", after=lane.tried.get(("source", "set_client_transports"), 0))
-    if closed is None or not _is_closed(closed):
-        yield Broken(2, f"{words(order)}, and nothing read since had shown {source} as closed")
     if world is None or foreign_changes(case, lane, world):
         return
     left = instances(lane, world)[source]["ahead"]
@@ -139,10 +138,6 @@ def gives_up(case: Case, lane: LaneFacts, order: Plain, world: Plain | None) -> 
     """Does the source shut its clients out by this?"""
     closes = made_by(order["action"], order["args"]) == "closed"
     return closes and order["on"] == "source" and case.runbook in LOSSLESS
-
-
-def _is_closed(transports: Plain) -> bool:
-    return all(one["enabled"] is False for one in transports["items"] if one["replication"] is not True)
 
 
 def _owned_elsewhere(case: Case, lane: LaneFacts, order: Plain, world: Plain | None) -> Iterator[Broken]:

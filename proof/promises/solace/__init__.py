@@ -1,13 +1,14 @@
 """The promises as they are meant for a message VPN: roles, queue and bridge, doors, transactions."""
 
 from proof.promises.rules import Rules
-from proof.promises.solace.facts import NOT_IDEMPOTENT
+from proof.promises.solace.facts import MEANING, NOT_IDEMPOTENT
 from proof.promises.solace.on_claim import judge_claim
 from proof.promises.solace.on_order import gives_up, judge_order, noted
 from proof.promises.solace.on_record import judge_record
 from proof.promises.solace.on_world import counts, judge_end, judge_lasting, judge_world
 
 SOLACE = Rules(
+    meaning=MEANING,
     order=judge_order,
     record=judge_record,
     world=judge_world,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from proof.promises.by_facets import BACKLOG, LINK, SERVES, Facets, Meaning
 from proof.promises.facts import Case, LaneFacts, Plain, changes_since
 
 # Runbooks whose `done` promises that nothing was lost.
@@ -10,6 +11,21 @@ LOSSLESS = frozenset({"solace/controlled", "solace/failback"})
 REPAIR_STANDBY, REPAIR_ACTIVE = "solace/repair-standby", "solace/repair-active"
 COMMANDED = "solace/uncontrolled-commanded"
 NOT_IDEMPOTENT = frozenset({"complete_transaction", "delete_transaction"})
+
+
+def _facets(reading: str, value: Plain) -> Facets:
+    """Each as ``show message-vpn * replication`` and the queue's own figures tell it (docs/sources/solace.md, 0.5)."""
+    match reading:
+        case "replication":
+            is_bound = None if value.get("bridge") is None else value["bridge"] == "bound"
+            serves = None if value.get("role") is None else value["role"] == "active"
+            return {SERVES: serves, LINK: is_bound}
+        case "replication_queue":
+            return {BACKLOG: value.get("messages")}
+    return {}
+
+
+MEANING = Meaning(_facets, {("set_role", "role"): {"active": {SERVES: True}, "standby": {SERVES: False}}})
 
 
 def is_fenced(world: Plain, site: str) -> bool:

@@ -1,0 +1,127 @@
+"""Promises 1 to 3 of a record, the same for every family: by the facets of its readings, and by what its actions make.
+
+A family says what its readings and actions mean in ``Meaning``, in the words of the facets. The judge shares no code with
+what it judges: for a family of the product they are said once more, from the documents alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from proof.promises.facts import Broken, Case, LaneFacts, Plain, words
+
+# What is known of one side, by facet.
+Facets = Mapping[str, Any]
+SERVES, LINK, BACKLOG, MARK, REACHED, CLIENTS = "serves", "link", "backlog", "mark", "reached", "clients"
+# By action and argument, for each value of the argument: the facets that a site has once it has obeyed.
+Makes = Mapping[tuple[str, str], Mapping[str, Mapping[Any, bool]]]
+# By side, what one round of readings said.
+Sides = Mapping[str, Facets]
+
+
+def shows_drained(sides: Sides) -> bool:
+    """Nothing waits at the source, with a link that holds; or the target has reached the source's last number."""
+    source, target = sides.get("source", {}), sides.get("target", {})
+    mark, reached = source.get(MARK), target.get(REACHED)
+    if mark is not None and reached is not None:
+        return bool(reached >= mark)
+    return source.get(BACKLOG) == 0 and target.get(LINK) is True
+
+
+@dataclass(frozen=True, slots=True)
+class Meaning:
+    """What the record of a family means.
+
+    ``facets``: of a reading, by its name and as it is recorded; ``is_exclusive``: at most one site may serve.
+    ``drained``: does a round of readings show that the target has everything? ``lossless``: what the names of the
+    runbooks start with whose ``done`` promises that nothing was lost.
+    """
+
+    facets: Callable[[str, Plain], Facets]
+    makes: Makes
+    is_exclusive: bool = True
+    drained: Callable[[Sides], bool] = shows_drained
+    lossless: tuple[str, ...] = ("controlled", "failback")
+
+    def serves(self, event: Plain) -> bool | None:
+        """Does a site serve once it has obeyed? ``event``: an order, or an intent."""
+        said = (
+            self.makes.get((event["action"], name), {}).get(value, {}).get(SERVES)
+            for name, value in event["args"].items()
+        )
+        return next((one for one in said if one is not None), None)
+
+    def is_lossless(self, case: Case) -> bool:
+        """Does the end of this run promise that nothing was lost?"""
+        return case.runbook.partition("/")[2].startswith(self.lossless)
+
+
+def note(meaning: Meaning, lane: LaneFacts, event: Plain) -> None:
+    """What an event of the lane shows. Once the source is told to serve, or not to, what was shown before is void."""
+    if event["kind"] == "action.intended" and event["on"] == "source" and meaning.serves(event) is not None:
+        lane.is_drained = False
+    if event["kind"] != "observed":
+        return
+    sides: dict[str, dict[str, Any]] = {"source": {}, "target": {}}
+    for seen in event["seen"]:
+        told = {} if seen["value"] is None else meaning.facets(seen["reading"], seen["value"])
+        sides[seen["on"]] |= {facet: value for facet, value in told.items() if value is not None}
+    lane.is_drained = lane.is_drained or meaning.drained(sides)
+
+
+def judge_order(meaning: Meaning, case: Case, lane: LaneFacts, order: Plain) -> Iterator[Broken]:
+    """A change is on its way to a site."""
+    if meaning.serves(order) is not True:
+        return
+    if meaning.is_exclusive:
+        yield from _unconfirmed(meaning, case, lane, order)
+    if order["on"] == "target" and meaning.is_lossless(case) and lane.escalated is None:
+        yield from judge_drained(meaning, case, lane, order)
+
+
+def _unconfirmed(meaning: Meaning, case: Case, lane: LaneFacts, order: Plain) -> Iterator[Broken]:
+    """Promise 1: a site that was told not to serve was read so, after that and before this.
+
+    An escalated lane may go on past a site that has gone dark since, when an operator waives that reading by name.
+    """
+    other = "target" if order["on"] == "source" else "source"
+    if lane.accepted("unfenced") or (lane.escalated is not None and lane.waived):
+        return
+    is_moved = order["on"] == "target" and meaning.is_lossless(case)
+    if not _was_told(meaning, lane, other) and not is_moved:
+        return  # a site that is lost cannot be told: the rules of its fence judge that
+    if _serves(meaning, lane, other) is not False:
+        yield Broken(1, f"{words(order)}, and nothing read since had shown that {case.site(other)} does not serve")
+
+
+def judge_drained(meaning: Meaning, case: Case, lane: LaneFacts, order: Plain) -> Iterator[Broken]:
+    """Promises 2 and 3: the target takes over only after it was read to have everything, from a closed source."""
+    source = case.site("source")
+    if not lane.is_drained:
+        yield Broken(2, f"{words(order)}, and no reading had shown that nothing is left at {source}")
+    if not meaning.is_exclusive and _serves(meaning, lane, "source") is not False:
+        yield Broken(2, f"{words(order)}, and nothing read since had shown that {source} does not serve")
+
+
+def _was_told(meaning: Meaning, lane: LaneFacts, side: str) -> bool:
+    return any(on == side and action in _serving(meaning) for on, action in lane.tried)
+
+
+def _serving(meaning: Meaning) -> frozenset[str]:
+    """The actions that decide who serves."""
+    return frozenset(
+        action for (action, _), made in meaning.makes.items() if any(SERVES in after for after in made.values())
+    )
+
+
+def _serves(meaning: Meaning, lane: LaneFacts, side: str) -> bool | None:
+    """What the readings of a side say since it was last told to serve, or not to."""
+    told = max((lane.tried.get((side, action), 0) for action in _serving(meaning)), default=0)
+    said = [
+        meaning.facets(reading, seen["value"]).get(SERVES)
+        for (on, reading), (number, seen) in lane.seen.items()
+        if on == side and number > told and seen.get("value") is not None
+    ]
+    return True if True in said else False if False in said else None
