@@ -9,6 +9,7 @@ from adapters.amps.sow_complete import SOW_COMPLETE
 from orchestrator.family.moves import Given, Kind, MoveOption
 from orchestrator.family.offers import Offering
 from orchestrator.family.readiness import ReadinessJudge
+from orchestrator.family.rehearsal import MakeScene
 from orchestrator.family.status import StatusPart
 from orchestrator.model.facets import Facet
 from orchestrator.model.families import SHIPPED, Words
@@ -59,6 +60,12 @@ class Amps(Offering):
         from adapters.amps.status import STATUS
 
         return STATUS
+
+    def rehearsal(self) -> MakeScene:
+        """See ``adapters.mock.amps.scene``."""
+        from adapters.mock.amps.scene import AmpsScene
+
+        return AmpsScene
 
 
 AMPS = Amps(
