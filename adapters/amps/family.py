@@ -10,6 +10,7 @@ from orchestrator.family.moves import Given, Kind, MoveOption
 from orchestrator.family.next_steps import NextSteps
 from orchestrator.family.offers import Offering
 from orchestrator.family.readiness import ReadinessJudge
+from orchestrator.family.rehearsal import MakeScene
 from orchestrator.family.status import StatusPart
 from orchestrator.model.facets import Facet
 from orchestrator.model.families import SHIPPED, Words
@@ -65,6 +66,12 @@ class Amps(Offering):
         from adapters.amps.status import STATUS
 
         return STATUS
+
+    def rehearsal(self) -> MakeScene:
+        """See ``adapters.mock.amps.scene``."""
+        from adapters.mock.amps.scene import AmpsScene
+
+        return AmpsScene
 
 
 AMPS = Amps(

@@ -14,7 +14,7 @@ from adapters.http.options import HttpOptions
 from orchestrator.errors import DefinitionError, NoSuchService
 from orchestrator.family.contract import read_options
 from orchestrator.model.inventory import Device, Site
-from orchestrator.model.runbook import Duration
+from orchestrator.model.runbook import Duration, parse_duration
 
 _SIZES = {"": 1, "b": 1, "k": 10**3, "m": 10**6, "kb": 1024, "mb": 1024**2, "gb": 1024**3, "tb": 1024**4}
 _SIZE_MAX = 1e18
@@ -128,6 +128,12 @@ class AmpsOptions(HttpOptions):
             mate=own.mate or self.mate,
             client_transports=own.client_transports or self.client_transports,
         ).model_copy(update={"journal_capacity": own.journal_capacity or self.journal_capacity})
+
+
+def interval_of(site: Site) -> float | None:
+    """Seconds between two samples, if the inventory says so, whichever adapter speaks for the site."""
+    interval = site.options.get("interval")
+    return parse_duration(interval) if isinstance(interval, str) else None
 
 
 def options_of(site: Site) -> AmpsOptions:

@@ -9,6 +9,7 @@ from adapters.solace.failback import FAILBACK_SAFE
 from orchestrator.family.moves import Given, Kind, MoveOption
 from orchestrator.family.offers import Offering
 from orchestrator.family.readiness import ReadinessJudge
+from orchestrator.family.rehearsal import MakeScene
 from orchestrator.family.status import StatusPart
 from orchestrator.model.facets import Facet
 from orchestrator.model.families import SHIPPED, Words
@@ -49,6 +50,12 @@ class Solace(Offering):
         from adapters.solace.status import STATUS
 
         return STATUS
+
+    def rehearsal(self) -> MakeScene:
+        """See ``adapters.mock.solace.scene``."""
+        from adapters.mock.solace.scene import SolaceScene
+
+        return SolaceScene
 
 
 SOLACE = Solace(

@@ -14,6 +14,7 @@ from typing import get_args
 from orchestrator.family.moves import Given, Kind, MoveOption
 from orchestrator.family.next_steps import NextSteps
 from orchestrator.family.readiness import ReadinessJudge
+from orchestrator.family.rehearsal import MakeScene
 from orchestrator.family.status import StatusPart
 from orchestrator.model.families import Family, known_families, needed_family
 from orchestrator.model.inventory import Site
@@ -48,6 +49,10 @@ class Offering(Family):
 
     def status(self) -> StatusPart | None:
         """What it adds to the table of ``failover status``; None: the facets alone are shown."""
+        return None
+
+    def rehearsal(self) -> MakeScene | None:
+        """Who makes simulated copies of its pairs; None: they cannot be rehearsed."""
         return None
 
 

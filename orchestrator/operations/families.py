@@ -17,8 +17,6 @@ from orchestrator.model.inventory import Inventory, Site
 from orchestrator.operations.runtime import Tools
 
 AMPS, SOLACE = "amps", "solace"
-# What only an adapter of AMPS offers.
-_OF_AMPS = "set_client_transports"
 
 
 def family_of(tools: Tools, site: Site) -> str:
@@ -79,11 +77,6 @@ def see_offered(family: str, what: str, offering: Sequence[str] = (SOLACE, AMPS)
         raise DefinitionError(
             f"the family {family} does not offer {what}", hint=f"families that do: {', '.join(sorted(offering))}"
         )
-
-
-def amps_part(tools: Tools, site: Site) -> Site:
-    """The site as its adapter of AMPS sees it."""
-    return next(one for one in site.parts if _OF_AMPS in tools.registry.get(one.adapter).actions)
 
 
 def see_roles(family: str) -> None:

@@ -1,19 +1,14 @@
-"""The configurations that AMPS instances serve of themselves, fetched through sessions that can only look, and validated.
-
-Nothing of what an instance serves is taken for a file of this machine: a configuration that includes one is refused.
-"""
+"""The configurations that AMPS instances serve of themselves, validated."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import closing
-from typing import Protocol, runtime_checkable
 
 from adapters.amps.config.model import Instance
 from adapters.amps.config.settings import Assumptions, ValidateOptions
-from adapters.amps.served import read_served
-from orchestrator.errors import AdapterError, DefinitionError
+from adapters.amps.live import configurations_of
+from orchestrator.errors import DefinitionError
 from orchestrator.family.contract import AdapterContext
 from orchestrator.family.readiness import Validated
 from orchestrator.model.inventory import Inventory, Pair, Site
@@ -26,15 +21,6 @@ from validator.validate import validate
 Fetched = Mapping[tuple[str, str], Instance | str]
 
 
-@runtime_checkable
-class ServesConfiguration(Protocol):
-    """An adapter that can have an instance's own configuration."""
-
-    def configuration(self, service: str) -> str:
-        """The text. Raises ``AdapterError``."""
-        ...
-
-
 def fetch(
     tools: Tools,
     inventory: Inventory,
@@ -44,40 +30,14 @@ def fetch(
 ) -> Fetched:
     """The instances of all services of ``pairs``, by site and service; a sentence where one could not be had."""
     wanted = [(inventory.sites[name], tuple(pair.services)) for pair in pairs for name in pair.sites]
+    context = AdapterContext(tools.clock, tools.secrets, read_only=True)
+
+    def configured(one: tuple[Site, tuple[str, ...]]) -> Fetched:
+        return configurations_of(tools.registry, context, *one, variables, assumptions)
+
     with ThreadPoolExecutor(8) as pool:
-        found = pool.map(lambda one: configurations_of(tools, one[0], one[1], variables, assumptions), wanted)
+        found = pool.map(configured, wanted)
         return {key: value for one in found for key, value in one.items()}
-
-
-def configurations_of(
-    tools: Tools,
-    site: Site,
-    services: tuple[str, ...],
-    variables: Mapping[str, str] | None = None,
-    assumptions: Assumptions | None = None,
-) -> dict[tuple[str, str], Instance | str]:
-    """The same of one site."""
-    part = next((one for one in site.parts if _serves(tools, one)), None)
-    if part is None:
-        return {(site.name, service): f"no adapter of {site.name} can fetch it" for service in services}
-    adapter = tools.registry.get(part.adapter)(part, AdapterContext(tools.clock, tools.secrets, read_only=True))
-    assert isinstance(adapter, ServesConfiguration)  # by _serves
-    found: dict[tuple[str, str], Instance | str] = {}
-    read: dict[str, Instance] = {}
-    with closing(adapter):
-        for service in services:
-            try:
-                text = adapter.configuration(service)
-                if text not in read:
-                    read[text] = read_served(text, f"{site.name}, {service}", variables, assumptions).instance
-                found[(site.name, service)] = read[text]
-            except (AdapterError, DefinitionError) as error:
-                found[(site.name, service)] = str(error)
-    return found
-
-
-def _serves(tools: Tools, site: Site) -> bool:
-    return callable(getattr(tools.registry.get(site.adapter), "configuration", None))
 
 
 def instances_of(

@@ -5,17 +5,16 @@ What a later version draws from a seed may be another story; a story worth keepi
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from random import Random
 from typing import Any
 
 from orchestrator.model.plan import Policy, Ruling, Waves
 from proof.simulation import draw_more
-from proof.simulation.amps.draw import AmpsDraw
+from proof.simulation.families import SIMULATIONS
 from proof.simulation.journal import SECRET
 from proof.simulation.plans import readings_of
 from proof.simulation.scene import FamilyDraw, Scene
-from proof.simulation.solace.draw import SolaceDraw
 from proof.simulation.story import (
     KINDS,
     FaultEvent,
@@ -48,14 +47,13 @@ _UNTOLD = 0.08
 _RARE = 0.03  # of the simulated runs, taken from all other kinds
 _FROM_ELSEWHERE = 0.3  # of the nights in which somebody is asked
 _ON_DISK_EVERY = 25  # a real file costs more than all the rest of a story
-FAMILIES: Mapping[str, FamilyDraw] = {"solace": SolaceDraw(), "amps": AmpsDraw()}
 
 
 def draw(seed: int, kinds: Sequence[Kind] = KINDS) -> Story:
     """The story of ``seed``, of one of ``kinds``."""
     chance = Random(f"failover {seed}")
     kind = _kind(chance, seed, kinds)
-    family = FAMILIES[family_of(kind)]
+    family = SIMULATIONS[family_of(kind)].draw
     scene = family.scene(chance, kind)
     story = Story(
         seed=seed,
@@ -85,7 +83,7 @@ def draw(seed: int, kinds: Sequence[Kind] = KINDS) -> Story:
 
 def _kind(chance: Random, seed: int, kinds: Sequence[Kind]) -> Kind:
     """The runbook. Those without a weight are drawn separately, so that the seeds of all others keep their stories."""
-    weights = [FAMILIES[family_of(one)].weights[one] for one in kinds]
+    weights = [SIMULATIONS[family_of(one)].draw.weights[one] for one in kinds]
     rare = [one for one, weight in zip(kinds, weights, strict=True) if not weight]
     usual = chance.choices(kinds, weights)[0] if any(weights) else chance.choice(rare)
     apart = Random(f"failover seldom kind {seed}")

@@ -18,12 +18,12 @@ from proof.promises import Broken
 from proof.simulation.adapter import Omissions, Quirks
 from proof.simulation.afterwards import record_findings, secrets_told, tampering, tries_again
 from proof.simulation.effects import ANOTHER_CLOCK, FURTHER, MEANWHILE, STALE, kind_of
+from proof.simulation.families import stage_of
 from proof.simulation.journal import SECRETS, Absence, SimulatedJournal
 from proof.simulation.lagging import Lagging
 from proof.simulation.led import SIDES, Led
 from proof.simulation.process import Endless, OffsetClock, Process, SimulatedClock
 from proof.simulation.slowness import Slowness
-from proof.simulation.stages import stage_of
 from proof.simulation.stores import Stores
 from proof.simulation.story import FaultEvent, Further, Story
 from proof.simulation.striking import FaultEvents

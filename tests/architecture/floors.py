@@ -130,11 +130,21 @@ def _of_adapters(source: Source, target: str) -> str:
         if parts[0] not in SEEN_BY_ADAPTERS:
             return "adapters see the kernel, the nouns and the seam only"
         return _of_worlds(target) if family == "mock" else ""
+    if top == "adapters" and len(parts) > 1 and _is_copy_of(source.module, target):
+        return ""
     if top == "adapters" and parts and parts[0] != family:
         return "families never see each other" if parts[0] not in SHARED or family in SHARED | {"mock"} else ""
     if top == "simulator":
         return "" if family == "mock" else "a real device's adapter knows no simulated one"
     return _of_others(top, {"orchestrator", "adapters"})
+
+
+def _is_copy_of(importer: str, target: str) -> bool:
+    """A family and its simulated copy: ``adapters/F/family.py`` offers the scene in ``adapters/mock/F``, and that is made
+    of what the devices of F report, so it reads them as F does."""
+    own, seen = importer.split(".")[1:], target.split(".")[1:]
+    offers = own[1:] == ["family"] and seen[:2] == ["mock", own[0]]
+    return offers or (own[0] == "mock" and len(own) > 2 and own[1] == seen[0])
 
 
 def _of_simulator(source: Source, target: str) -> str:

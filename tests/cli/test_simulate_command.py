@@ -35,7 +35,7 @@ def test_for_people(shell: Shell) -> None:
     """A person reads how many nights there were, how they ended, and that no promise was broken."""
     ended = shell("simulate", "--seeds", "2", "--kind", "suspend")
     assert ended.code == 0
-    assert ended.out.startswith("SIMULATED  2 nights")
+    assert ended.out.startswith("SIMULATED  2 runs")
     assert "no promise was broken" in ended.out
 
 
@@ -58,6 +58,13 @@ def test_what_took_effect(shell: Shell) -> None:
     )
     alone = shell("simulate", "--seeds", "1", "--from", str(quiet), "--kind", "suspend")
     assert "took effect besides: nothing" in alone.out
+
+
+def test_a_runbook_that_is_not_simulated(shell: Shell) -> None:
+    """Law: a name that is no simulated runbook is refused with those that are near it: exit code 2."""
+    ended = shell("simulate", "--kind", "amps/controled")
+    assert (ended.code, ended.complaint) == (2, "--kind amps/controled: no such runbook is simulated")
+    assert "did you mean amps/controlled?" in ended.hint
 
 
 @pytest.fixture

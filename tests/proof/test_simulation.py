@@ -12,12 +12,12 @@ from typing import get_args
 
 import pytest
 
-from proof.simulation.draw import FAMILIES, draw
+from proof.simulation.draw import draw
 from proof.simulation.effects import AT_THE_DESK, DECIDED, FROM_ELSEWHERE, OLDER, led_on, left_out
+from proof.simulation.families import SIMULATIONS, stage_of
 from proof.simulation.many import Figures, play_many, play_seeds
 from proof.simulation.night import play
 from proof.simulation.process import SimulatedClock
-from proof.simulation.stages import stage_of
 from proof.simulation.stores import Stores
 from proof.simulation.story import KINDS, Kind, Story, StrikeKind, family_of
 
@@ -147,12 +147,14 @@ def test_everything_else_takes_effect() -> None:
     for kind in SELDOM:
         effects += play_seeds(range(400), (kind,)).effects
     fields = [
-        (name, left_out(reading, field)) for name, family in FAMILIES.items() for reading, field in family.omitted
+        (name, left_out(reading, field))
+        for name, family in SIMULATIONS.items()
+        for reading, field in family.draw.omitted
     ]
     assert [one for one in fields if not effects[one]] == []
     said = [
         (name, words)
-        for name in FAMILIES
+        for name in SIMULATIONS
         for words in EFFECTIVE
         if not any(family == name and effect.startswith(words) for family, effect in effects)
     ]

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
-from orchestrator.cli.simulated.scenario import inventory_text
+from orchestrator.operations.rehearsal.rehearse import inventory_text
 from simulator.amps.embedded import AWAY, HOME, INSTANCES, amps_inventory, amps_layout
 from simulator.amps.world import AmpsWorld
 from simulator.amps.worlds import AMPS_WORLDS

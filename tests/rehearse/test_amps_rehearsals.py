@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import re
 import shlex
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from adapters.mock.amps.scene import fitted_faults
 from orchestrator.errors import DefinitionError
-from orchestrator.operations.rehearsal.drills import amps_faults_for
+from orchestrator.operations.rehearsal.drills import faults_for
 from simulator.amps.copies import Known, assumptions, copied_fabric
 from tests.amps_admin.desk import Desk
 from tests.amps_admin.instance import answer
@@ -271,12 +273,12 @@ def test_every_drill_is_listed() -> None:
 
 def test_source_and_target_are_instances() -> None:
     """Law: a line becomes a line for each service; a name that only looks like it stays."""
-    pairs = [("ny-a", "ldn-a"), ("ny-b", "ldn-b")]
-    assert amps_faults_for(["at 1s: link SOURCE TARGET down", "disable: lose reply", "# no"], pairs) == [
+    fitted = partial(fitted_faults, pairs=[("ny-a", "ldn-a"), ("ny-b", "ldn-b")])
+    assert faults_for(["at 1s: link SOURCE TARGET down", "disable: lose reply", "# no"], fitted) == [
         "at 1s: link ny-a ldn-a down",
         "at 1s: link ny-b ldn-b down",
         "disable: lose reply",
     ]
-    assert amps_faults_for(["at 1s: kill MY_SOURCE"], pairs) == ["at 1s: kill MY_SOURCE"]
+    assert faults_for(["at 1s: kill MY_SOURCE"], fitted) == ["at 1s: kill MY_SOURCE"]
     with pytest.raises(DefinitionError, match="not a fault"):
-        amps_faults_for(["at 1s: node SOURCE/* down"], pairs)
+        faults_for(["at 1s: node SOURCE/* down"], fitted)

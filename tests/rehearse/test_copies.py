@@ -7,12 +7,13 @@ from pathlib import Path
 
 import pytest
 
-from orchestrator.cli.simulated.scenario import Cast, inventory_text
-from orchestrator.cli.simulated.scenario_appliances import copied_inventory
+from adapters.mock.solace.scene import copied_inventory
 from orchestrator.clock import VirtualClock
 from orchestrator.documents.loader import load_inventory
 from orchestrator.errors import DefinitionError
+from orchestrator.family.rehearsal import Rehearsal
 from orchestrator.model.inventory import Device, FenceOption, Hook, Inventory, Login, Pair, SecretRef, Site
+from orchestrator.operations.rehearsal.rehearse import inventory_text
 from simulator.solace.copies import copied_layout, darken, shut
 from simulator.solace.world import World
 
@@ -38,8 +39,8 @@ def real() -> Inventory:
     return Inventory(sites=sites, pairs=(PAIR,), hooks=(Hook(name="page", on=("*",), command=("/usr/bin/page",)),))
 
 
-def cast(*services: str) -> Cast:
-    return Cast("controlled", real(), PAIR, services, source="ny", seed=7)
+def rehearsal(*services: str) -> Rehearsal:
+    return Rehearsal("controlled", real(), PAIR, services, source="ny", seed=7)
 
 
 def sites() -> tuple[Site, Site]:
@@ -86,7 +87,7 @@ def test_three_nodes_are_not_a_pair() -> None:
 
 def test_nothing_leads_out() -> None:
     """Law: no address, account, key, known_hosts, option, adapter or hook of the real inventory is in the copy."""
-    text = inventory_text(copied_inventory(cast(*PAIR.services), "memory:x"))
+    text = inventory_text(copied_inventory(rehearsal(*PAIR.services), "memory:x"))
     for word in (
         "example.com",
         "2222",
@@ -106,15 +107,15 @@ def test_nothing_leads_out() -> None:
 
 
 def test_fence_plans_are_acted() -> None:
-    """Law: a command of the operator's own is not run: somebody attests in its place."""
-    copy = copied_inventory(cast(*PAIR.services), "memory:x").sites["ny"]
+    """Law: a command of the operator's own is not run: it is attested in its place."""
+    copy = copied_inventory(rehearsal(*PAIR.services), "memory:x").sites["ny"]
     assert [option.kind for option in copy.fence] == ["backbone", "attest"]
     assert copy.fence[1].attest == "the command drop-vlan of the fence plan would be run here"
 
 
 def test_the_copy_is_an_inventory(tmp_path: Path) -> None:
     """Law: what is written is read back as it was, without an error."""
-    copy = copied_inventory(cast("Trading_VPN"), "memory:x")
+    copy = copied_inventory(rehearsal("Trading_VPN"), "memory:x")
     path = tmp_path / "inventory.yaml"
     path.write_text(inventory_text(copy))
     loaded, findings = load_inventory(path)

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import re
 import shlex
+from functools import partial
 from pathlib import Path
 
 import pytest
 
+from adapters.mock.solace.scene import fitted_fault
 from orchestrator.errors import DefinitionError
 from orchestrator.operations.rehearsal.drills import drill_file, faults_for
 from simulator.solace.layout import SiteLayout, VpnLayout, WorldLayout
@@ -16,6 +18,7 @@ from tests.cli.shell import Shell
 ROOT = Path(__file__).parents[2]
 DRILLS = sorted((ROOT / "examples" / "drills").glob("*.txt"))
 NODES = {"ny": ("NY1", "NY2"), "nj": ("NJ1",)}
+fitted = partial(fitted_fault, sites=NODES)
 PAIRS = (
     SiteLayout("ny", ("NY_Appliance1", "NY_Appliance2")),
     SiteLayout("nj", ("NJ_Appliance1", "NJ_Appliance2")),
@@ -74,19 +77,19 @@ def test_every_drill_is_listed() -> None:
 def test_sites_and_nodes() -> None:
     """Law: SOURCE and TARGET are the sites of the run; a line with a star is one for each node."""
     lines = ["at 0s: node SOURCE/* down", "demote: spool full TARGET", "drain: bridge down 5s", "# nothing", ""]
-    assert faults_for(lines, NODES) == [
+    assert faults_for(lines, fitted) == [
         "at 0s: node ny/NY1 down",
         "at 0s: node ny/NY2 down",
         "demote: spool full nj",
         "drain: bridge down 5s",
     ]
-    assert faults_for(["at 0s: node TARGET/* down"], NODES) == ["at 0s: node nj/NJ1 down"]
+    assert faults_for(["at 0s: node TARGET/* down"], fitted) == ["at 0s: node nj/NJ1 down"]
 
 
 def test_names_that_only_look_like_it() -> None:
     """Law: a message VPN may be called as it likes."""
-    assert faults_for(["drain SOURCES: stall"], NODES) == ["drain SOURCES: stall"]
-    assert faults_for(["drain MY_SOURCE: stall"], NODES) == ["drain MY_SOURCE: stall"]
+    assert faults_for(["drain SOURCES: stall"], fitted) == ["drain SOURCES: stall"]
+    assert faults_for(["drain MY_SOURCE: stall"], fitted) == ["drain MY_SOURCE: stall"]
 
 
 def test_a_mistake_names_its_line(tmp_path: Path) -> None:
@@ -94,7 +97,7 @@ def test_a_mistake_names_its_line(tmp_path: Path) -> None:
     path = tmp_path / "own.txt"
     path.write_text("# mine\ndrain: bridge down\nwhenever: nothing\n")
     with pytest.raises(DefinitionError, match=r"own\.txt:3: .*not a fault") as caught:
-        faults_for([str(path)], NODES)
+        faults_for([str(path)], fitted)
     assert caught.value.line == 3
 
 

@@ -16,9 +16,9 @@ from typing import Any
 import pytest
 
 from orchestrator.cli.main import main
-from orchestrator.cli.simulated.rehearse import Unhurried
 from orchestrator.clock import ScaledClock, VirtualClock
 from orchestrator.model import events as ev
+from orchestrator.operations.rehearsal.rehearse import Unhurried
 from simulator.solace.layout import VpnLayout
 from tests.cli.processes import Bench
 from tests.cli.shell import VPN, Ended, Shell

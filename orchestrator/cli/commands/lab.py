@@ -92,26 +92,24 @@ def up(
       failover lab up --amps
       failover check --inventory lab.yaml
     """
-    from orchestrator.cli.simulated.lab_amps import AmpsLabOptions, serve_amps_lab
-    from orchestrator.cli.simulated.lab_service import LabOptions, serve_lab
+    from orchestrator.cli.simulated.lab import serve_lab
     from orchestrator.cli.tools import tools as tools_of
     from orchestrator.errors import DefinitionError
+    from simulator.lab.amps.pair import AmpsPair
+    from simulator.lab.pair import SolacePair
+    from simulator.lab.request import LabRequest
 
-    if amps:
-        if latency or adapter or plain_http or ha:
-            raise DefinitionError("--latency, --adapter, --http and --ha are about appliances; --amps serves none")
-        sync = None if link is None else link is Link.sync
-        request = AmpsLabOptions(directory, inventory, fault or (), assume or (), sync, edition or ())
-        serve_amps_lab(tools_of(context), request)
-        return
-    if assume or link:
+    if amps and (latency or adapter or plain_http or ha):
+        raise DefinitionError("--latency, --adapter, --http and --ha are about appliances; --amps serves none")
+    if not amps and (assume or link):
         raise DefinitionError("--assume and --link are about AMPS instances", hint="add --amps")
-    serve_lab(
-        tools_of(context),
-        LabOptions(
-            directory, inventory, latency, adapter or LabAdapter.both, plain_http, ha, fault or (), edition or ()
-        ),
-    )
+    request = LabRequest(directory, inventory, fault or (), edition or ())
+    if amps:
+        pair = AmpsPair(assume or (), None if link is None else link is Link.sync)
+        serve_lab(tools_of(context), request, pair.served)
+        return
+    appliances = SolacePair(latency, adapter or LabAdapter.both, plain_http, ha)
+    serve_lab(tools_of(context), request, appliances.served)
 
 
 @_APP.command("editions")
@@ -147,17 +145,21 @@ def dump(
     """Write the dumps of the lab's AMPS instances.
 
     As amps_journal_dump and amps_sow_dump -v would print them. The instances are shown as at the last request to the
-    lab: a simulated world stands still while nobody asks.
+    lab: time in a simulated world passes only while it is read.
 
     \b
     Example:
       failover lab dump --out dumps
       failover snapshot --inventory lab.yaml --site ny --dumps dumps/orders-ny --out exports/ny
     """
-    from orchestrator.cli.simulated.lab_amps import dump_lab
+    from orchestrator.cli.render.terminal import show
     from orchestrator.cli.tools import tools as tools_of
+    from simulator.lab.amps.pair import dumped
 
-    dump_lab(tools_of(context), directory, out)
+    lines = dumped(directory, out, tools_of(context).clock)
+    show("SIMULATED")
+    for line in lines:
+        show(line)
 
 
 @_APP.command("reset")

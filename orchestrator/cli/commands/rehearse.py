@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 import typer
 
@@ -75,8 +75,10 @@ def rehearse(
     yes: Yes = False,
     as_json: EventsAsJson = False,
 ) -> None:
-    from orchestrator.cli.simulated.rehearse import RehearsalRequest, run_rehearsal
+    from orchestrator.cli.render.terminal import is_attended
+    from orchestrator.cli.simulated.rehearse import run_rehearsal
     from orchestrator.cli.tools import tools as tools_of
+    from orchestrator.operations.rehearsal.rehearse import RehearsalRequest
 
     request = RehearsalRequest(
         kind=kind,
@@ -92,8 +94,8 @@ def rehearse(
         keep=keep,
         offline=offline,
         both_active=both_active,
-        yes=yes,
-        as_json=as_json,
+        attended=is_attended() and not as_json,
         more=tuple(context.args),
     )
-    raise typer.Exit(run_rehearsal(tools_of(context), request, context.find_root().command))
+    program: Any = context.find_root().command
+    raise typer.Exit(run_rehearsal(tools_of(context), request, program, yes=yes, as_json=as_json))

@@ -57,7 +57,7 @@ def start(
     if not begin.yes:
         _confirm(tools, plan, as_json)
     if begin.fault:
-        from orchestrator.cli.simulated.lab_service import script_faults
+        from orchestrator.operations.simulated_faults import script_faults
 
         script_faults(tools, plan, begin.fault)
     request = Request(plan, key, asked, glass)

@@ -1,28 +1,20 @@
-"""``failover lab reset``: simulated sites begin anew, those of the embedded pair or of a lab's directory.
+"""``failover lab reset``: simulated sites start anew, those of the embedded pair or of a lab's directory.
 
-A lab that is up goes on with the new beginning: it reads its world's file again when somebody else has written it.
+A lab that is up continues with the new sites: it reads its world's file again when another process has written it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
 
 from orchestrator.cli.render.terminal import say, show
-from orchestrator.cli.simulated.lab_service import WORLD_FILE
-from orchestrator.clock import Clock
 from orchestrator.core.run import fold
 from orchestrator.errors import DefinitionError
 from orchestrator.journal.journal import Journal
 from orchestrator.journal.lease import claims, is_led
 from orchestrator.operations.runtime import Tools
-from simulator.amps.embedded import WORLD_FILE as AMPS_WORLD_FILE
-from simulator.amps.world import AmpsWorld
-from simulator.solace.embedded import embedded_layout
-from simulator.solace.world import World
-from simulator.world.persistent import Kept
-from simulator.world.store import WorldFile
+from simulator.lab.anew import kept_worlds, start_anew, start_embedded_anew
 
 
 def reset_embedded(tools: Tools, *, force: bool = False) -> None:
@@ -31,7 +23,7 @@ def reset_embedded(tools: Tools, *, force: bool = False) -> None:
     Raises ``DefinitionError`` while a run is under way, and beside an unfinished one, unless with ``force``.
     """
     _see_no_run(tools, force)
-    _replace(tools.world_file, World(embedded_layout(), tools.clock))
+    start_embedded_anew(tools.world_file, tools.clock)
     show("SIMULATED  the embedded pair is as new: ny active, nj standby")
     _tell_unfinished(tools)
 
@@ -41,16 +33,14 @@ def reset_lab(tools: Tools, directory: Path, *, force: bool = False) -> None:
 
     Raises ``DefinitionError`` as ``reset_embedded``, or when there are none; ``Unreachable`` for a damaged file.
     """
-    kept = {directory / name: anew for name, anew in _ANEW.items() if (directory / name).exists()}
+    kept = kept_worlds(directory)
     if not kept:
         raise DefinitionError(
             f"{directory} holds no simulated sites", hint="`failover lab up` makes them; name its --directory"
         )
     _see_no_run(tools, force)
-    for path, anew in kept.items():
-        fresh, what = anew(path, tools.clock)
-        _replace(path, fresh)
-        show(f"SIMULATED  {path} is as new: {what}")
+    for path in kept:
+        show(f"SIMULATED  {path} is as new: {start_anew(path, tools.clock)}")
     _tell_unfinished(tools)
 
 
@@ -79,32 +69,3 @@ def _tell_unfinished(tools: Tools) -> None:
         for run in _unfinished(journal):
             say(f"SIMULATED  run {run} is unfinished, and finds the sites that it moved as new")
             say(f"SIMULATED    what to do: failover abort {run}, or failover resume {run}")
-
-
-def _appliances(path: Path, clock: Clock) -> tuple[Kept, str]:
-    layout = World.load(path, clock).layout
-    sites = ", ".join(
-        f"{one.name} {'active' if one.name == layout.first_active else 'standby'}" for one in layout.sites
-    )
-    return World(layout, clock), sites
-
-
-def _instances(path: Path, clock: Clock) -> tuple[Kept, str]:
-    layout = AmpsWorld.load(path, clock).layout
-    return AmpsWorld(layout, clock), f"{', '.join(layout.names)}, with empty journals and nothing downgraded"
-
-
-_ANEW: dict[str, Callable[[Path, Clock], tuple[Kept, str]]] = {
-    WORLD_FILE: _appliances,
-    AMPS_WORLD_FILE: _instances,
-}
-
-
-def _replace(path: Path, fresh: Kept) -> None:
-    """Put a new world into the place of the one in ``path``, whoever uses it meanwhile."""
-    file = WorldFile(path)
-    file.lock()
-    try:
-        fresh.save(path)
-    finally:
-        file.unlock()

@@ -1,17 +1,21 @@
-"""Plays simulated nights on behalf of the command line, and says what came of them."""
+"""Simulates runs on behalf of the command line, and shows the outcome."""
 
 from __future__ import annotations
 
 import sys
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from orchestrator.cli.render.terminal import say, show, show_json
 from orchestrator.clock import SystemClock
 from orchestrator.counting import counted
+from orchestrator.errors import DefinitionError
+from orchestrator.model.families import known_families
+from orchestrator.suggestions import suggest
 from proof.simulation.draw import draw
 from proof.simulation.effects import kind_of
+from proof.simulation.families import SIMULATIONS
 from proof.simulation.many import Failing, Figures, play_many
 from proof.simulation.shrink import shrink
 from proof.simulation.stores import Stores
@@ -33,8 +37,23 @@ class SimulationRequest:
     as_json: bool
 
 
+def kinds_named(names: Sequence[str]) -> tuple[Kind, ...]:
+    """The runbooks that were typed. Raises ``DefinitionError`` for one that cannot be simulated."""
+    for name in names:
+        if name in KINDS:
+            continue
+        family = name.partition("/")[0]
+        if family in known_families() and family not in SIMULATIONS:
+            raise DefinitionError(
+                f"the family {family} does not offer a simulation",
+                hint=f"families that do: {', '.join(sorted(SIMULATIONS))}",
+            )
+        raise DefinitionError(f"--kind {name}: no such runbook is simulated", hint=suggest(name, KINDS))
+    return tuple(kind for name in names for kind in KINDS if kind == name)
+
+
 def run_simulation(request: SimulationRequest) -> int:
-    """Play the seeds, and say what came of them. Returns the exit code: 4 when a promise broke."""
+    """Simulate the seeds, and show the outcome. Returns the exit code: 4 when a promise broke."""
     clock = SystemClock()
     started = told_at = clock.now()
     figures = Figures()
@@ -53,7 +72,7 @@ def run_simulation(request: SimulationRequest) -> int:
 
 
 def _tell_failing(request: SimulationRequest, failing: Failing) -> None:
-    """One line that gives the same night again, and what it broke."""
+    """What the run broke, and the line that simulates it again."""
     again = f"failover simulate --seeds 1 --from {failing.seed}"
     again += "".join(f" --kind {kind}" for kind in request.kinds)
     lines = [str(broken) for broken in failing.broken]
@@ -77,7 +96,7 @@ def _tell_failing(request: SimulationRequest, failing: Failing) -> None:
 
 
 def _troubles(story: Story) -> Iterator[str]:
-    """What goes wrong in a night, a line each."""
+    """What goes wrong in a simulated run, a line each."""
     yield from (f"went wrong before: {fault}" for fault in story.prelude)
     yield from (f"goes wrong: {fault}" for fault in story.faults)
     for strike in story.strikes:
@@ -113,7 +132,7 @@ def _tell_all(request: SimulationRequest, figures: Figures, seconds: float) -> N
 
 
 def _lines(figures: Figures, rate: float) -> Iterator[str]:
-    yield f"SIMULATED  {counted(figures.seeds, 'night')}, {rate:.0f} a second"
+    yield f"SIMULATED  {counted(figures.seeds, 'run')}, {rate:.0f} a second"
     yield f"  kinds: {_counted(figures.kinds)}"
     yield f"  ends: {_counted(figures.ends)}"
     yield f"  gone wrong in the world: {figures.faults:,}; to processes: {_counted(figures.hit) or 'nothing'}"

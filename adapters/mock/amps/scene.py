@@ -1,39 +1,41 @@
 """A simulated copy of a pair of AMPS instances, made of what the inventory and the instances themselves say.
 
-What nobody says is assumed, and every assumption is named before the rehearsal begins.
+What neither reports is assumed, and every assumption is named before the rehearsal starts.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 
-from orchestrator.cli.simulated.scenario import (
+from adapters.mock.amps.known import ReadSite, read_site
+from orchestrator.counting import counted
+from orchestrator.errors import DefinitionError
+from orchestrator.family.contract import AdapterContext
+from orchestrator.family.registry import Registry
+from orchestrator.family.rehearsal import (
     AWAY_S,
     DARK_S,
     REHEARSAL,
     SERVES_S,
     WELL_S,
-    Cast,
     Prelude,
+    Rehearsal,
     RehearsalClock,
-    acted_fence,
+    attested_fence,
+    with_sides,
 )
-from orchestrator.counting import counted
-from orchestrator.errors import DefinitionError
 from orchestrator.model.inventory import Device, Inventory, Site
-from orchestrator.operations.rehearsal.copies import Looked, look_at
-from orchestrator.operations.rehearsal.drills import amps_faults_for
-from orchestrator.operations.runtime import Tools
 from simulator.amps.copies import Known, assumptions, copied_fabric, let_in
+from simulator.amps.faults import parse_amps_fault
 from simulator.amps.layout import FabricLayout
 from simulator.amps.world import AmpsWorld
 from simulator.amps.worlds import AMPS_WORLDS
 
-# The option by which the rehearsed command is told that an instance lost its data.
+# The option of the rehearsed command which says that an instance lost its data.
 _BOOTSTRAP = "--bootstrap"
 _ALWAYS = (
     "how much is published, by whom and what is in the journals is drawn from the seed",
@@ -43,48 +45,54 @@ _ALWAYS = (
 
 
 class AmpsScene:
-    """See ``scenes.Scene``. Looks at the instances when it is made; raises ``DefinitionError``."""
+    """See ``Scene``. Reads the instances when it is made; raises ``DefinitionError``."""
 
-    service_option = "--service"
+    drills = "amps"
 
-    def __init__(self, tools: Tools, cast: Cast) -> None:
-        self._cast = cast
-        sites = [cast.inventory.sites[name] for name in (cast.source, cast.target)]
+    def __init__(self, rehearsal: Rehearsal, registry: Registry, context: AdapterContext) -> None:
+        self._rehearsal = rehearsal
+
+        def read(name: str) -> ReadSite:
+            site, unread = rehearsal.inventory.sites[name], rehearsal.unread.get(name, "")
+            return read_site(registry, context, site, rehearsal.services, unread=unread)
+
         with ThreadPoolExecutor(2) as pool:
-            source, target = pool.map(lambda site: look_at(tools, site, cast.services, offline=cast.offline), sites)
+            source, target = pool.map(read, (rehearsal.source, rehearsal.target))
         self._source, self._target = _renamed(source, target)
         self._is_sync = all(known.sync for known in self._source.known.values())
         self._layout = self._fabric()
         self._world: AmpsWorld | None = None
 
     def _fabric(self) -> FabricLayout:
-        pairs = {(self._source.known[name].name, self._target.known[name].name): name for name in self._cast.services}
-        for looked in (self._source, self._target):
-            names = {looked.known[service].name for service in pairs.values()}
+        pairs = {
+            (self._source.known[name].name, self._target.known[name].name): name for name in self._rehearsal.services
+        }
+        for end in (self._source, self._target):
+            names = {end.known[service].name for service in pairs.values()}
             if len(names) < len(pairs):
                 raise DefinitionError(
-                    f"services that share an instance of {looked.site} have different mates, which no copy has",
+                    f"services that share an instance of {end.site} have different mates, which no copy has",
                     hint="rehearse them one by one: --service",
                 )
         known = [(self._source.known[service], self._target.known[service]) for service in pairs.values()]
-        return copied_fabric(known, seed=self._cast.seed, bootstrap=_BOOTSTRAP in self._cast.more)
+        return copied_fabric(known, seed=self._rehearsal.seed, bootstrap=_BOOTSTRAP in self._rehearsal.more)
 
-    def faults(self, texts: Iterable[str]) -> list[str]:
-        """See ``scenes.Scene``."""
-        return amps_faults_for(texts, self._instances)
+    def fitted(self, fault: str) -> Sequence[str]:
+        """See ``Scene``."""
+        return fitted_faults(fault, self._instances)
 
     @property
     def _instances(self) -> list[tuple[str, str]]:
         """The instances of each service: the source's, the target's."""
         both = (self._source.known, self._target.known)
-        found = [(both[0][service].name, both[1][service].name) for service in self._cast.services]
+        found = [(both[0][service].name, both[1][service].name) for service in self._rehearsal.services]
         return list(dict.fromkeys(found))
 
     # The copy
 
     @contextmanager
     def up(self, clock: RehearsalClock, file: Path | None) -> Iterator[Inventory]:
-        """See ``scenes.Scene``."""
+        """See ``Scene``."""
         world = AmpsWorld(self._layout, clock, path=file)
         with AMPS_WORLDS.standing(world, REHEARSAL, file=file, clock=clock) as (self._world, reference):
             yield self._copy(reference)
@@ -92,26 +100,26 @@ class AmpsScene:
     def _copy(self, world: str) -> Inventory:
         """Names, fence plans and how links are said to be configured are kept; nothing that leads to a device."""
         sites = {}
-        for looked in (self._source, self._target):
-            site = self._cast.inventory.sites[looked.site]
-            names = {service: known.name for service, known in looked.known.items()}
-            sites[looked.site] = Site(
+        for end in (self._source, self._target):
+            site = self._rehearsal.inventory.sites[end.site]
+            names = {service: known.name for service, known in end.known.items()}
+            sites[end.site] = Site(
                 title=site.title,
                 adapter="mock-amps",
                 devices=tuple(Device(name=name) for name in dict.fromkeys(names.values())),
-                options={"world": world, "services": names, "link": "sync" if looked.says_sync else "async"},
-                fence=acted_fence(site),
+                options={"world": world, "services": names, "link": "sync" if end.says_sync else "async"},
+                fence=attested_fence(site),
             )
-        return self._cast.copied(sites)
+        return self._rehearsal.copied(sites)
 
     def play(self, prelude: Prelude) -> None:
-        """See ``scenes.Scene``."""
+        """See ``Scene``."""
         assert self._world is not None  # it is up
-        clock, kind, world = prelude.clock, self._cast.kind, self._world
+        clock, kind, world = prelude.clock, self._rehearsal.kind, self._world
         for source, target in self._instances:
             let_in(world, source, is_open=True)
             let_in(world, target, is_open=self._target_is_open)
-        # Samples are all that anybody sees: three of them first.
+        # An instance reports its samples and nothing newer: three of them first.
         clock.advance(max(WELL_S, 3 * max(one.interval for one in self._layout.instances)))
         if kind == "controlled":
             return
@@ -123,7 +131,7 @@ class AmpsScene:
         prelude.lead(self._runbook("uncontrolled"), {"unfenced": "attest", "data-loss": "accept"})
         clock.advance(AWAY_S)
         for source, _ in self._instances:
-            if _BOOTSTRAP in self._cast.more:
+            if _BOOTSTRAP in self._rehearsal.more:
                 world.lose(source)
             world.start(source)
         if kind == "failback":
@@ -135,20 +143,20 @@ class AmpsScene:
 
     @property
     def _target_is_open(self) -> bool:
-        """As now; if nobody knows, as the procedure for these links has it."""
-        told = set(self._target.is_open.values())
-        return told.pop() is True if len(told) == 1 and None not in told else self._is_sync
+        """As now; if that is unknown, as the procedure for these links has it."""
+        states = set(self._target.is_open.values())
+        return states.pop() is True if len(states) == 1 and None not in states else self._is_sync
 
-    # Telling
+    # What the copy is made of
 
     def lines(self) -> Iterator[str]:
-        """See ``scenes.Scene``."""
+        """See ``Scene``."""
         for source, target in self._instances:
             words = [self._described(one) for one in (source, target)]
             rate = sum(one.rate for one in self._layout.publishers if source in one.servers)
             yield f"{' and '.join(words)}; {rate:,.0f} messages/s are published"
-        for looked in (self._source, self._target):
-            yield f"{looked.site}: {'as read from it now' if not looked.unread else f'not read: {looked.unread}'}"
+        for end in (self._source, self._target):
+            yield f"{end.site}: {'as read from it now' if not end.unread else f'not read: {end.unread}'}"
         for text in self._assumed():
             yield f"assumed: {text}"
 
@@ -160,26 +168,26 @@ class AmpsScene:
     def _assumed(self) -> Iterator[str]:
         """Everything that is taken for granted, with whom it is about."""
         sources = {one.name for one in self._source.known.values()}
-        said: dict[str, list[str]] = {}
+        about: dict[str, list[str]] = {}
         both = (self._source.known, self._target.known)
-        ends = [(here[name], there[name]) for here, there in (both, both[::-1]) for name in self._cast.services]
+        ends = [(here[name], there[name]) for here, there in (both, both[::-1]) for name in self._rehearsal.services]
         for known, mate in ends:
             for text in assumptions(known, mate):
-                names = said.setdefault(text, [])
+                names = about.setdefault(text, [])
                 names += [known.name] if known.name not in names else []
-        for text, names in said.items():
+        for text, names in about.items():
             yield f"{', '.join(names)}: {text}"
         if any(is_open is False for is_open in self._source.is_open.values()):
             yield f"{', '.join(sorted(sources))}: it lets clients in; now it does not"
         if None in self._target.is_open.values() or not self._target.is_open:
             yield f"{self._target.site}: it {'lets clients in' if self._target_is_open else 'is closed to clients'}"
-        for looked in (self._source, self._target):
-            for odd in looked.oddities:
-                yield f"{looked.site}: {odd}"
+        for end in (self._source, self._target):
+            for odd in end.oddities:
+                yield f"{end.site}: {odd}"
         yield from _ALWAYS
 
     def facts(self) -> dict[str, object]:
-        """See ``scenes.Scene``."""
+        """See ``Scene``."""
         return {
             "publish_rates": {one.name: one.rate for one in self._layout.publishers},
             "read": [one.site for one in (self._source, self._target) if not one.unread],
@@ -187,21 +195,28 @@ class AmpsScene:
         }
 
     def openness(self, intervals: int) -> str:
-        """See ``scenes.Scene``. Across sync links both may, so that is not worth a word."""
+        """See ``Scene``. Across sync links both may, so that is not worth a word."""
         if self._is_sync:
             return ""
         return f"BOTH LET CLIENTS IN, {counted(intervals, 'time')}" if intervals else "never did both let clients in"
 
 
-def _renamed(*sites: Looked) -> tuple[Looked, ...]:
+def fitted_faults(text: str, pairs: Sequence[tuple[str, str]]) -> list[str]:
+    """The fault for each service. ``pairs``: the instances of each, the source's and then the target's."""
+    fitting = list(dict.fromkeys(with_sides(text, source, target) for source, target in pairs))
+    for fault in fitting:
+        parse_amps_fault(fault)
+    return fitting
+
+
+def _renamed(*ends: ReadSite) -> tuple[ReadSite, ...]:
     """Instances of both sites in one fabric: where two have one name, each is called by its site too."""
     names: dict[str, set[str]] = {}
-    for looked in sites:
-        for known in looked.known.values():
-            names.setdefault(known.name, set()).add(looked.site)
+    for end in ends:
+        for known in end.known.values():
+            names.setdefault(known.name, set()).add(end.site)
     return tuple(
-        replace(looked, known={service: _named(known, names) for service, known in looked.known.items()})
-        for looked in sites
+        replace(end, known={service: _named(known, names) for service, known in end.known.items()}) for end in ends
     )
 
 

@@ -1,5 +1,5 @@
-"""What can be learnt of AMPS instances for a simulated copy of them: from the inventory, and from the instances
-themselves through sessions that can only look. An instance that cannot be looked at is no error: less is known of it.
+"""What is known of AMPS instances for a simulated copy of them: what the inventory says, and what the instances report
+through read-only sessions. An instance that cannot be read is no error: less is known of it.
 """
 
 from __future__ import annotations
@@ -11,18 +11,16 @@ from typing import TypeVar
 
 from adapters.amps.config.model import Instance as Configured
 from adapters.amps.config.patterns import has_metacharacters, is_dotted_name
+from adapters.amps.live import configurations_of
+from adapters.amps.options import interval_of
 from orchestrator.errors import DefinitionError
-from orchestrator.family.contract import AdapterContext
+from orchestrator.family.contract import AdapterContext, family_named
 from orchestrator.family.reachability import probe
+from orchestrator.family.registry import Registry
 from orchestrator.model.inventory import Site
 from orchestrator.model.outcome import Failure
 from orchestrator.model.reading import Reading
 from orchestrator.model.readings_amps import Instance, Links, Queues, Transports
-from orchestrator.model.runbook import parse_duration
-from orchestrator.operations.families import amps_part
-from orchestrator.operations.live_configurations import configurations_of
-from orchestrator.operations.runtime import Tools
-from orchestrator.operations.secret_references import asks_somebody
 from simulator.amps.copies import Known
 from simulator.amps.layout import QueueLayout, TopicLayout
 
@@ -32,10 +30,10 @@ Answers = Mapping[str, Mapping[str, Reading | Failure]]
 
 
 @dataclass(frozen=True, slots=True)
-class Looked:
+class ReadSite:
     """One site: what is ``known`` of each service's instance, whether the inventory ``says_sync`` of its link,
-    ``is_open`` (does it let clients in now?), ``oddities`` of this moment that no copy begins with, and ``unread``: why
-    it was not looked at, or not at all of it."""
+    ``is_open`` (does it let clients in now?), ``oddities`` of this moment with which no copy starts, and ``unread``: why
+    it was not read, or not all of it."""
 
     site: str
     known: Mapping[str, Known]
@@ -45,34 +43,34 @@ class Looked:
     unread: str = ""
 
 
-def look_at(tools: Tools, site: Site, services: Sequence[str], *, offline: bool) -> Looked:
-    """Everything that can be known of a site. Raises ``DefinitionError`` for what the inventory has wrong."""
-    part = amps_part(tools, site)
+def read_site(
+    registry: Registry, context: AdapterContext, site: Site, services: Sequence[str], *, unread: str = ""
+) -> ReadSite:
+    """Everything that can be known of a site; ``unread``: why its instances must not be read. Raises
+    ``DefinitionError`` for what the inventory has wrong."""
+    part = next(one for one in site.parts if family_named(registry.get(one.adapter)) == "amps")
     written = {service: _written(part, service) for service in services}
-    nothing = Looked(site.name, written, part.options.get("link") == "sync")
-    if offline:
-        return replace(nothing, unread="--offline")
-    if asks_somebody(site):
-        return replace(nothing, unread="its password would have to be typed")
-    context = AdapterContext(tools.clock, tools.secrets, read_only=True)
-    with closing(tools.registry.adapter_for(site, context)) as adapter:
+    nothing = ReadSite(site.name, written, part.options.get("link") == "sync", unread=unread)
+    if unread:
+        return nothing
+    with closing(registry.adapter_for(site, context)) as adapter:
         first = probe(adapter, _READINGS[0], services)
         silent = [one.text for one in first.values() if isinstance(one, Failure)]
         if len(silent) == len(services):
             return replace(nothing, unread=silent[0])
         answers = {_READINGS[0]: first, **{name: probe(adapter, name, services) for name in _READINGS[1:]}}
-    configured = configurations_of(tools, site, tuple(services))
+    configured = configurations_of(registry, context, site, services)
     known = {
         service: _with_configuration(
             _with_readings(written[service], answers, service), configured[(site.name, service)]
         )
         for service in services
     }
-    doors = {service: _of(answers, "transports", service, Transports) for service in services}
+    transports = {service: _of(answers, "transports", service, Transports) for service in services}
     return replace(
         nothing,
         known=known,
-        is_open={service: None if found is None else found.open for service, found in doors.items()},
+        is_open={service: None if found is None else found.open for service, found in transports.items()},
         oddities=[odd for service in services for odd in _oddities(service, answers)],
         unread=silent[0] if silent else "",
     )
@@ -80,13 +78,11 @@ def look_at(tools: Tools, site: Site, services: Sequence[str], *, offline: bool)
 
 def _written(site: Site, service: str) -> Known:
     """What the inventory says."""
-    options = site.options
-    interval = options.get("interval")
     return Known(
         _device_of(site, service),
         site.name,
-        sync=options.get("link") == "sync",
-        interval_s=parse_duration(interval) if isinstance(interval, str) else None,
+        sync=site.options.get("link") == "sync",
+        interval_s=interval_of(site),
     )
 
 
@@ -119,7 +115,7 @@ def _with_readings(known: Known, answers: Answers, service: str) -> Known:
 
 
 def _with_configuration(known: Known, found: Configured | str) -> Known:
-    """What the configuration that it serves adds; expressions are no topics that anybody could publish to."""
+    """What the configuration that it serves adds; a client cannot publish to an expression."""
     if isinstance(found, str):
         return known
     states = {one.is_enabled for one in found.client_transports}

@@ -1,17 +1,14 @@
-"""What every lab of the command line needs: its folder, its ports and editions, a copy of its inventory, and a signal to
-end."""
+"""What every lab needs of its folder: its ports and editions, and a copy of its inventory."""
 
 from __future__ import annotations
 
 import json
-import signal
 import socket
-import threading
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from orchestrator.cli.render.terminal import show
 from orchestrator.errors import DefinitionError
+from simulator.lab.inventory import write_private
 
 _PORTS_FILE = "ports.json"
 _EDITIONS_FILE = "editions.json"
@@ -26,8 +23,8 @@ def usable_folder(directory: Path) -> None:
 
 
 def kept_ports(directory: Path) -> dict[str, int]:
-    """The ports of the lab that was here before, those that are free, by the names that ``is_up`` was given. A resumed
-    run looks for its sites there, since it uses the inventory that it started with."""
+    """The ports of the lab that was here before, those that are free, by the names that ``keep`` was given. A resumed
+    run connects to its sites there, since it uses the inventory that it started with."""
     try:
         kept = json.loads((directory / _PORTS_FILE).read_text(encoding="utf-8"))
         return {name: port for name, port in kept.items() if _is_free(port)}
@@ -50,18 +47,14 @@ def editions_of(directory: Path, family: str, typed: Sequence[str]) -> tuple[str
     return tuple(typed) or _kept_editions(directory).get(family, ())
 
 
-def is_up(
+def keep(
     directory: Path, ports: Mapping[str, int], editions: Mapping[str, Sequence[str]], inventory: Path, copy: Path
 ) -> None:
-    """Keep ``ports`` and ``editions``, by family, for the next lab in this folder, write the inventory to ``copy`` too,
-    and say that the lab is up. Raises ``DefinitionError``."""
+    """Keep ``ports`` and ``editions``, by family, for the next lab in this folder; write the inventory to ``copy`` too.
+    Raises ``DefinitionError``."""
     _keep(directory / _PORTS_FILE, ports)
     _keep(directory / _EDITIONS_FILE, {**_kept_editions(directory), **editions})
     _write_copy(inventory, copy)
-    show("SIMULATED  the lab is up:")
-    names = [name for family in editions.values() for name in family]
-    if names:  # perhaps typed days ago
-        show(f"  editions: {' '.join(names)}")
 
 
 def _kept_editions(directory: Path) -> dict[str, tuple[str, ...]]:
@@ -73,8 +66,6 @@ def _kept_editions(directory: Path) -> dict[str, tuple[str, ...]]:
 
 
 def _keep(path: Path, what: Mapping[str, object]) -> None:
-    from simulator.lab.inventory import write_private
-
     try:
         write_private(path, json.dumps(what))
     except OSError as error:
@@ -82,20 +73,10 @@ def _keep(path: Path, what: Mapping[str, object]) -> None:
 
 
 def _write_copy(written: Path, wanted: Path) -> None:
-    """The same file once more, where the person wants it. Raises ``DefinitionError``."""
-    from simulator.lab.inventory import write_private
-
+    """The same file once more, where the operator wants it. Raises ``DefinitionError``."""
     if wanted.resolve() == written.resolve():
         return
     try:
         write_private(wanted, written.read_text(encoding="utf-8"))
     except OSError as error:
         raise DefinitionError(f"{wanted} cannot be written: {error.strerror}") from error
-
-
-def wait_for_signal() -> None:
-    """Until Ctrl-C, or until the process is told to end."""
-    stop = threading.Event()
-    for number in (signal.SIGINT, signal.SIGTERM):
-        signal.signal(number, lambda *_: stop.set())
-    stop.wait()

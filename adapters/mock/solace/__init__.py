@@ -1,0 +1,1 @@
+"""A simulated copy of a pair of appliances, for rehearsals."""

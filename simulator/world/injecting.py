@@ -1,0 +1,31 @@
+"""Gives the world of a simulated site faults, in the words of its family."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from orchestrator.clock import Clock
+from orchestrator.model.inventory import Site
+from simulator.amps.faults import FAULTS as AMPS_FAULTS
+from simulator.amps.worlds import AMPS_WORLDS
+from simulator.solace.faults import FAULTS
+from simulator.world.worlds import WORLDS
+
+
+def inject(site: Site, clock: Clock, texts: Sequence[str]) -> None:
+    """Script these faults, each a fault or the name of a file of them. Raises ``DefinitionError``, ``Unreachable``."""
+    reference = str(site.options["world"])
+    if site.adapter == "mock-amps":
+        fabric_faults = AMPS_FAULTS.typed(texts)
+        fabric = AMPS_WORLDS.acquire(reference, clock)
+        try:
+            fabric.inject(fabric_faults)
+        finally:
+            AMPS_WORLDS.release(fabric)
+        return
+    faults = FAULTS.typed(texts)
+    world = WORLDS.acquire(reference, clock)
+    try:
+        world.inject(faults)
+    finally:
+        WORLDS.release(world)
