@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
 
+from orchestrator.family.guard import MakeGuard
 from orchestrator.family.moves import Given, Kind, MoveOption
 from orchestrator.family.readiness import ReadinessJudge
 from orchestrator.family.status import StatusPart
@@ -42,6 +43,10 @@ class Offering(Family):
 
     def status(self) -> StatusPart | None:
         """What it adds to the table of ``failover status``; None: the facets alone are shown."""
+        return None
+
+    def guard(self) -> MakeGuard | None:
+        """What makes the strategy that guards a failed site; None: a failed site cannot be guarded."""
         return None
 
 
