@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from adapters.amps.sow_complete import SOW_COMPLETE
+from orchestrator.family.guard import MakeGuard
 from orchestrator.family.moves import Given, Kind, MoveOption
 from orchestrator.family.next_steps import NextSteps
 from orchestrator.family.offers import Offering
@@ -72,6 +73,12 @@ class Amps(Offering):
         from adapters.mock.amps.scene import AmpsScene
 
         return AmpsScene
+
+    def guard(self) -> MakeGuard:
+        """See ``adapters.amps.guard``."""
+        from adapters.amps.guard import InstanceGuard
+
+        return InstanceGuard
 
 
 AMPS = Amps(

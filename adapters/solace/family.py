@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from adapters.solace.failback import FAILBACK_SAFE
+from orchestrator.family.guard import MakeGuard
 from orchestrator.family.moves import Given, Kind, MoveOption
 from orchestrator.family.offers import Offering
 from orchestrator.family.readiness import ReadinessJudge
@@ -56,6 +57,12 @@ class Solace(Offering):
         from adapters.mock.solace.scene import SolaceScene
 
         return SolaceScene
+
+    def guard(self) -> MakeGuard:
+        """See ``adapters.solace.guard``."""
+        from adapters.solace.guard import ApplianceGuard
+
+        return ApplianceGuard
 
 
 SOLACE = Solace(

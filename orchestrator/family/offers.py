@@ -11,6 +11,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields
 from typing import get_args
 
+from orchestrator.family.guard import MakeGuard
 from orchestrator.family.moves import Given, Kind, MoveOption
 from orchestrator.family.next_steps import NextSteps
 from orchestrator.family.readiness import ReadinessJudge
@@ -53,6 +54,10 @@ class Offering(Family):
 
     def rehearsal(self) -> MakeScene | None:
         """Who makes simulated copies of its pairs; None: they cannot be rehearsed."""
+        return None
+
+    def guard(self) -> MakeGuard | None:
+        """What makes the strategy that guards a failed site; None: a failed site cannot be guarded."""
         return None
 
 

@@ -6,12 +6,12 @@ program does not know is refused or shown as unknown (docs/reliability.md, promi
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from orchestrator.documents.loader import shipped_runbooks
 from orchestrator.errors import DefinitionError
 from orchestrator.family.contract import family_named
-from orchestrator.family.offers import offering
+from orchestrator.family.offers import Offering, offering
 from orchestrator.model.families import family_called, known_families
 from orchestrator.model.inventory import Inventory, Site
 from orchestrator.operations.runtime import Tools
@@ -69,6 +69,12 @@ def shipped_by(family: str, kind: str) -> str:
             f"the family {family} ships no runbook {kind!r}", hint=f"it ships: {', '.join(own) or 'none'}"
         )
     return f"{family}/{kind}"
+
+
+def not_offered(family: str, what: str, offers: Callable[[Offering], bool]) -> DefinitionError:
+    """``family`` does not offer ``what``, such as ``guard``; the hint names the families that do, by ``offers``."""
+    others = ", ".join(name for name in known_families() if offers(offering(name)))
+    return DefinitionError(f"the family {family} does not offer {what}", hint=f"families that do: {others or 'none'}")
 
 
 def see_offered(family: str, what: str, offering: Sequence[str] = (SOLACE, AMPS)) -> None:

@@ -356,7 +356,7 @@ def test_an_inventory_that_is_being_edited(night: Night) -> None:
     assert ended.err.count("this is not YAML") == 2
 
 
-def test_a_run_that_stopped_half_way_is_gone_on_with(night: Night) -> None:
+def test_a_run_that_stopped_half_way_is_resumed(night: Night) -> None:
     """Law: fenced and not yet standby is no end: the same run is resumed, and no second one begun."""
     night.lose(back_in="20s")
     night.disturb("demote: refuse")
@@ -375,7 +375,7 @@ def test_another_run_is_waited_for(shell: Shell) -> None:
     night.disturb("at 0s: role ny active")
     ended = night.guard(seconds=30)
     [run] = [one["run"] for one in night.runs() if one["runbook"] == "solace/restore"]
-    assert f"run {run} is not at its end: it is waited for" in ended.out
+    assert f"run {run} is unfinished: the guard waits for it" in ended.out
     assert (night.guards(), night.role()) == ([], "active")
 
 

@@ -6,10 +6,10 @@ from collections.abc import Iterator
 
 import pytest
 
+from adapters.amps.guard_decision import GuardObservation, decide_guard
 from orchestrator.model.outcome import Failure
 from orchestrator.model.readings import Reachability
 from orchestrator.model.readings_amps import Transport, Transports
-from orchestrator.reports.guard_decision_amps import AmpsGuardObservation, decide_guard_amps
 from tests.cli.shell import Ended, Shell
 from tests.readiness.amps_night import LDN, NY, AmpsNight, amps_night
 
@@ -176,5 +176,5 @@ def doors(*states: bool | None) -> Transports:
 def test_what_is_to_be_done(here: Transports | Failure, there: Transports | Failure, kind: str) -> None:
     """Law: it acts only on what was read as open, and only while the mate was read as open."""
     reach = {"orders": Reachability(answers=True)}
-    assert decide_guard_amps(AmpsGuardObservation(reach, {"orders": here}, {"orders": there})).kind == kind
-    assert decide_guard_amps(AmpsGuardObservation({"orders": Reachability(answers=False)}, {}, {})).kind == "silent"
+    assert decide_guard(GuardObservation(reach, {"orders": here}, {"orders": there})).kind == kind
+    assert decide_guard(GuardObservation({"orders": Reachability(answers=False)}, {}, {})).kind == "silent"

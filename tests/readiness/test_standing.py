@@ -7,9 +7,10 @@ from itertools import product
 
 import pytest
 
+from adapters.solace.guard_decision import GuardObservation, decide_guard
+from orchestrator.family.guard import GuardDecision
 from orchestrator.model.readings import Reachability, Role
 from orchestrator.model.readings_solace import Fence, NodeFence
-from orchestrator.reports.guard_decision import GuardDecision, GuardObservation, decide_guard
 
 A, S = Role.ACTIVE, Role.STANDBY
 

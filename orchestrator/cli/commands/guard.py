@@ -41,8 +41,9 @@ def guard(
       failover guard --site ny
       failover guard --site ny --yes --reason "power is out; back at some time in the night"
     """
-    from orchestrator.cli.pairs.guard import GuardRequest, guard_site
+    from orchestrator.cli.pairs.guard import guard_site
     from orchestrator.cli.tools import tools as tools_of
+    from orchestrator.operations.guard.request import GuardRequest
     from orchestrator.operations.runtime import checked_text
 
     request = GuardRequest(
@@ -51,7 +52,6 @@ def guard(
         pair=pair,
         inventory=inventory,
         interval_s=seconds_of("--interval", interval),
-        yes=yes,
         reason=checked_text(reason, "--reason"),
     )
-    raise typer.Exit(guard_site(tools_of(context), request, as_json=as_json))
+    raise typer.Exit(guard_site(tools_of(context), request, yes=yes, as_json=as_json))

@@ -1,1 +1,1 @@
-"""What is guarded, for each family."""
+"""Guarding a failed site: the loop, and what the journal says about it."""

@@ -1,4 +1,4 @@
-"""What is to be done about a failed AMPS instance that is guarded: a judgement of what it and its mate say. Pure.
+"""What to do about a failed AMPS instance that is guarded, judged by what it and its mate report. Pure.
 
 After every start client transports are as configured (docs/sources/amps.md, 3.1), and they take connections
 before recovery has finished. Sending clients away while the mate serves nobody would end the service, so the mate has
@@ -10,16 +10,16 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from orchestrator.family.guard import GuardDecision
 from orchestrator.model.outcome import Failure
 from orchestrator.model.reading import Reading
 from orchestrator.model.readings import Reachability
 from orchestrator.model.readings_amps import Transports
-from orchestrator.reports.guard_decision import GuardDecision
 
 
 @dataclass(frozen=True, slots=True)
-class AmpsGuardObservation:
-    """What was seen in one look, by service. ``here``: whether the guarded instance answers; ``doors`` and ``there``: its
+class GuardObservation:
+    """What one round found, by service. ``here``: whether the guarded instance answers; ``doors`` and ``there``: its
     transports, and those of its mate."""
 
     here: Mapping[str, Reachability]
@@ -27,7 +27,7 @@ class AmpsGuardObservation:
     there: Mapping[str, Reading | Failure]
 
 
-def decide_guard_amps(observed: AmpsGuardObservation) -> GuardDecision:
+def decide_guard(observed: GuardObservation) -> GuardDecision:
     """What to do now."""
     answering = [service for service, one in observed.here.items() if one.answers]
     if not answering:

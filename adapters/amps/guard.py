@@ -1,55 +1,42 @@
 """Guarding a failed AMPS instance: its client transports are disabled by ``amps/guard``.
 
-An instance forgets that when it is started again, so the guard goes on until the instance is restored.
+An instance forgets that when it is started again, so it is guarded until it is restored.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from contextlib import ExitStack
-
+from adapters.amps.guard_decision import GuardObservation, decide_guard
 from orchestrator.errors import NotStarted
+from orchestrator.family.guard import GuardDecision, GuardSessions, GuardTarget
 from orchestrator.family.reachability import REACHABILITY
-from orchestrator.model.plan import ReadBefore
 from orchestrator.model.readings import Reachability
-from orchestrator.operations.guard.targets import GuardTarget, ReadOnlySessions
-from orchestrator.operations.runtime import Tools
-from orchestrator.reports.guard_decision import GuardDecision
-from orchestrator.reports.guard_decision_amps import AmpsGuardObservation, decide_guard_amps
 
 _GUARD = "amps/guard"
 
 
 class InstanceGuard:
-    """See ``targets.GuardStrategy``."""
+    """See ``GuardStrategy``."""
 
     runbooks = frozenset({_GUARD})
     is_permanent = False
     is_degraded = False
 
-    def __init__(self, tools: Tools, target: GuardTarget, stack: ExitStack) -> None:
-        self._target, self._sessions = target, ReadOnlySessions(tools, target, stack)
-
-    @property
-    def read(self) -> Sequence[ReadBefore]:
-        """See ``targets.GuardStrategy``."""
-        return self._sessions.read
+    def __init__(self, target: GuardTarget, sessions: GuardSessions) -> None:
+        self._target, self._sessions = target, sessions
 
     def assess(self) -> GuardDecision:
-        """See ``targets.GuardStrategy``."""
+        """See ``GuardStrategy``."""
         services = self._target.services
         self._sessions.start()
         told = self._sessions.ask("source", REACHABILITY, services)
         here = {name: one for name, one in told.items() if isinstance(one, Reachability)}
         if not any(one.answers for one in here.values()):
-            return decide_guard_amps(AmpsGuardObservation(here, {}, {}))
+            return decide_guard(GuardObservation(here, {}, {}))
         doors = self._sessions.ask("source", "transports", services)
-        return decide_guard_amps(
-            AmpsGuardObservation(here, doors, self._sessions.ask("target", "transports", services))
-        )
+        return decide_guard(GuardObservation(here, doors, self._sessions.ask("target", "transports", services)))
 
     def validate_guardable(self, now: GuardDecision, *, failed: bool, restored: str | None) -> None:
-        """See ``targets.GuardStrategy``. Across sync links both instances of a healthy pair let clients in."""
+        """See ``GuardStrategy``. Across sync links both instances of a healthy pair let clients in."""
         site = self._target.site
         if now.kind == "leave":
             raise NotStarted(
@@ -66,20 +53,20 @@ class InstanceGuard:
             )
 
     def warning(self) -> str:
-        """See ``targets.GuardStrategy``."""
+        """See ``GuardStrategy``."""
         return ""
 
     def describe(self) -> str:
-        """See ``targets.GuardStrategy``."""
+        """See ``GuardStrategy``."""
         return (
             f"Whenever {self._target.site} lets clients in while {self._target.mate} does too, this will disable its "
             "client transports, without asking again, and record it."
         )
 
     def runbook(self, now: GuardDecision) -> str:
-        """See ``targets.GuardStrategy``."""
+        """See ``GuardStrategy``."""
         return _GUARD
 
     def refused(self, now: GuardDecision) -> str:
-        """See ``targets.GuardStrategy``."""
+        """See ``GuardStrategy``."""
         return ""

@@ -1,44 +1,36 @@
 """Guarding a failed site of appliances: its doors are shut and it becomes standby, by ``solace/guard``; or standby only,
-by ``solace/guard-standby``, where its doors cannot, or must not, be shut. ``reports.standing`` judges what is seen.
+by ``solace/guard-standby``, where its doors cannot, or must not, be shut. ``guard_decision`` judges what is read.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from contextlib import ExitStack
+from collections.abc import Mapping
 
+from adapters.solace.guard_decision import GuardObservation, decide_guard
 from orchestrator.errors import NotStarted
+from orchestrator.family.guard import GuardDecision, GuardSessions, GuardTarget
 from orchestrator.family.reachability import REACHABILITY
-from orchestrator.model.plan import ReadBefore
 from orchestrator.model.readings import Reachability, Role
 from orchestrator.model.readings_solace import Fence, ReplicationStatus
-from orchestrator.operations.guard.targets import GuardTarget, ReadOnlySessions
-from orchestrator.operations.runtime import Tools
-from orchestrator.reports.guard_decision import GuardDecision, GuardObservation, decide_guard
 
 _FENCING, _STANDBY_ONLY = "solace/guard", "solace/guard-standby"
 
 
 class ApplianceGuard:
-    """See ``targets.GuardStrategy``."""
+    """See ``GuardStrategy``."""
 
     runbooks = frozenset({_FENCING, _STANDBY_ONLY})
     is_permanent = True
 
-    def __init__(self, tools: Tools, target: GuardTarget, stack: ExitStack) -> None:
-        self._target, self._sessions = target, ReadOnlySessions(tools, target, stack)
-        declared = tools.registry.declarations(target.inventory.sites[target.site])
+    def __init__(self, target: GuardTarget, sessions: GuardSessions) -> None:
+        self._target, self._sessions = target, sessions
+        declared = target.declared
         self._can_fence = "set_backbone" in declared.actions and "fence" in declared.readings
         self._here: Mapping[str, Reachability] = {}
         self.is_degraded = False
 
-    @property
-    def read(self) -> Sequence[ReadBefore]:
-        """See ``targets.GuardStrategy``."""
-        return self._sessions.read
-
     def assess(self) -> GuardDecision:
-        """See ``targets.GuardStrategy``."""
+        """See ``GuardStrategy``."""
         seen = self._seen()
         self._here = seen.here
         return decide_guard(seen)
@@ -73,7 +65,7 @@ class ApplianceGuard:
         return list(dict.fromkeys((*target.services, *(name for pair in mine for name in pair.services))))
 
     def validate_guardable(self, now: GuardDecision, *, failed: bool, restored: str | None) -> None:
-        """See ``targets.GuardStrategy``."""
+        """See ``GuardStrategy``."""
         site = self._target.site
         if now.kind == "leave":
             raise NotStarted(
@@ -90,13 +82,13 @@ class ApplianceGuard:
             )
 
     def warning(self) -> str:
-        """See ``targets.GuardStrategy``."""
+        """See ``GuardStrategy``."""
         if self._can_fence:
             return ""
         return f"the adapter of {self._target.site} cannot shut its doors: it will be made standby only"
 
     def describe(self) -> str:
-        """See ``targets.GuardStrategy``."""
+        """See ``GuardStrategy``."""
         fence = "shut its doors on every node and make it" if self._can_fence else "make it"
         return (
             f"The moment {self._target.site} answers while {self._target.mate} is active, this will {fence} standby, "
@@ -104,11 +96,11 @@ class ApplianceGuard:
         )
 
     def runbook(self, now: GuardDecision) -> str:
-        """See ``targets.GuardStrategy``."""
+        """See ``GuardStrategy``."""
         return _FENCING if now.fence else _STANDBY_ONLY
 
     def refused(self, now: GuardDecision) -> str:
-        """See ``targets.GuardStrategy``."""
+        """See ``GuardStrategy``."""
         if not now.fence:
             return ""
         self.is_degraded = True

@@ -1,27 +1,23 @@
-"""What is to be done about a failed site that is guarded: a judgement of what it and its mate say. Pure.
+"""What to do about a failed site that is guarded, judged by what it and its mate report. Pure.
 
 docs/sources/solace-procedure.md, uncontrolled 2, and docs/sources/solace.md, 3.9: a failed site comes back as active,
-which is its last state; until it is standby and its clients are kept away, two sites may be active. Standing in the
-way of a site that serves alone would end the service instead, so the mate has to say that *it* is active first.
+which is its last state; until it is standby and its clients are kept away, two sites may be active. Fencing a
+site that serves alone would end the service, so the mate has to report that *it* is active first.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Literal
 
+from orchestrator.family.guard import GuardDecision
 from orchestrator.model.readings import Reachability, Role
 from orchestrator.model.readings_solace import Fence
-
-# silent: it does not answer. act: fence and demote. leave: it may be needed. safe: nothing is left to do.
-# unclear: it answers, and not enough is known to act or to go away.
-Kind = Literal["silent", "act", "leave", "safe", "unclear"]
 
 
 @dataclass(frozen=True, slots=True)
 class GuardObservation:
-    """What was seen in one look. ``here``: the guarded site, by service; ``there``: the role its mate tells, None
+    """What one round found. ``here``: the guarded site, by service; ``there``: the role that its mate reports, None
     unknown; ``fence``: the guarded site's doors, None where they cannot be read. ``others``: services for which the
     guarded site may be needed, so that its doors must stay open."""
 
@@ -30,18 +26,6 @@ class GuardObservation:
     fence: Fence | None = None
     others: Sequence[str] = ()
     can_fence: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class GuardDecision:
-    """``services``: on which to act; ``fence``: shut the doors too; ``why``: in words. ``both_active``: the services for
-    which it and its mate both say that they are active."""
-
-    kind: Kind
-    why: str
-    services: tuple[str, ...] = ()
-    fence: bool = False
-    both_active: tuple[str, ...] = ()
 
 
 def decide_guard(observed: GuardObservation) -> GuardDecision:

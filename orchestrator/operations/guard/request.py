@@ -1,0 +1,71 @@
+"""What a guard is asked for, what it reports meanwhile, and how it ended."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+from orchestrator.core.run import Run
+from orchestrator.errors import FailoverError
+from orchestrator.family.guard import GuardKind
+from orchestrator.journal.journal import Journal
+from orchestrator.model import events as ev
+from orchestrator.operations.runs.plan import PlanRequest
+
+# The kind of its last decision; or: it starts, it cannot do everything, another run has a service.
+GuardState = GuardKind | Literal["guarding", "fence", "locked"]
+Ending = Literal["stopped", "safe", "restored"]
+
+# Leads a run, until it ends or pauses: a new one, or one whose record leads to ``Run``. Returns its exit code.
+Lead = Callable[[ev.Plan], int]
+LeadAgain = Callable[[Journal, str, Run], int]
+
+
+@dataclass(frozen=True, slots=True)
+class GuardRequest:
+    """``services`` empty: every service of the pair. ``reason``: recorded with every run."""
+
+    site: str
+    services: tuple[str, ...]
+    pair: str | None
+    inventory: Path | None
+    interval_s: float
+    reason: str
+
+    def plan(self, runbook: str, services: Sequence[str], pair: str | None) -> PlanRequest:
+        """The request for a run on ``services`` of the guarded site; it never waits for an operator's decision."""
+        policy = ev.Policy(on_gate={"step-failed": "stop"}, reasons={"step-failed": self.reason})
+        return PlanRequest(runbook, self.inventory, services, not services, pair, self.site, policy)
+
+
+@dataclass(frozen=True, slots=True)
+class GuardReport:
+    """A change of state. ``at``: seconds since the epoch."""
+
+    at: float
+    state: GuardState
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class GuardFailed:
+    """Something is in the way; the guard retries it."""
+
+    error: FailoverError
+
+
+Listener = Callable[[GuardReport | GuardFailed], None]
+
+
+@dataclass(frozen=True, slots=True)
+class GuardResult:
+    """``text``: the ending in words. ``exit_code``: that of its last run, or of what failed since; 0: the site was left
+    in order. ``alarm``: when both sites were read as active; empty: never. ``is_degraded``: it could only do a part."""
+
+    ending: Ending
+    text: str
+    exit_code: int
+    alarm: str
+    is_degraded: bool
