@@ -39,7 +39,7 @@ from simulator.amps.worlds import AMPS_WORLDS
 _BOOTSTRAP = "--bootstrap"
 _ALWAYS = (
     "how much is published, by whom and what is in the journals is drawn from the seed",
-    "replication validation passes: `failover validate --from-inventory` looks",
+    "replication validation passes: `failover validate --from-inventory` checks it",
     "what 60East leaves open is as docs/amps-lab.md says",
 )
 

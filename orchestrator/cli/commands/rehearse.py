@@ -11,8 +11,8 @@ from orchestrator.cli.options import All, EventsAsJson, InventoryFile, PairName,
 _HELP = """\
 Rehearse a fail-over on a simulated copy of the pair.
 
-The runbook, the screens and the decisions are the real ones. Appliances are not spoken to. AMPS instances that answer
-are looked at first, to make the copy; --offline leaves them alone. Every other option of the rehearsed command is
+The runbook, the screens and the decisions are the real ones. It does not connect to appliances. AMPS instances that
+answer are read first, to make the copy; --offline does not read them. Every other option of the rehearsed command is
 understood too, such as --xa, --on-bridge-loss or --attest. Exit codes are those of the rehearsed command.
 
 \b
@@ -66,9 +66,7 @@ def rehearse(
     keep: Annotated[
         bool, typer.Option("--keep", help="Keep its record and its simulated pair, and say where they are.")
     ] = False,
-    offline: Annotated[
-        bool, typer.Option("--offline", help="AMPS: make the copy without looking at the instances.")
-    ] = False,
+    offline: Annotated[bool, typer.Option("--offline", help="Make the copy without reading any device.")] = False,
     both_active: Annotated[
         bool, typer.Option("--both-active", help="Repair: both sites start active; else both standby.")
     ] = False,

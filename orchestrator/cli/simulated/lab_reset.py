@@ -25,7 +25,7 @@ def reset_embedded(tools: Tools, *, force: bool = False) -> None:
     _see_no_run(tools, force)
     start_embedded_anew(tools.world_file, tools.clock)
     show("SIMULATED  the embedded pair is as new: ny active, nj standby")
-    _tell_unfinished(tools)
+    _warn_of_unfinished(tools)
 
 
 def reset_lab(tools: Tools, directory: Path, *, force: bool = False) -> None:
@@ -41,7 +41,7 @@ def reset_lab(tools: Tools, directory: Path, *, force: bool = False) -> None:
     _see_no_run(tools, force)
     for path in kept:
         show(f"SIMULATED  {path} is as new: {start_anew(path, tools.clock)}")
-    _tell_unfinished(tools)
+    _warn_of_unfinished(tools)
 
 
 def _see_no_run(tools: Tools, force: bool) -> None:
@@ -49,22 +49,22 @@ def _see_no_run(tools: Tools, force: bool) -> None:
         for row in journal.runs():
             if is_led(row, tools.clock.now()) and fold(journal.records(row.run)).plan.simulated:
                 raise DefinitionError(f"run {row.run} is under way", hint="let it end first")
-        # Resumed on new sites it would wait for what it began on the old ones.
+        # Resumed on new sites it would wait for what it started on the old ones.
         run = next(iter(_unfinished(journal)), None)
         if run is not None and not force:
             raise DefinitionError(
                 f"run {run} is unfinished, and would find the sites that it moved as new",
-                hint=f"end it with failover resume {run} or failover abort {run}; --force begins anew all the same",
+                hint=f"end it with failover resume {run} or failover abort {run}; --force starts anew all the same",
             )
 
 
 def _unfinished(journal: Journal) -> list[str]:
-    """The simulated runs that nobody leads and that are in the middle of something."""
+    """The simulated runs that are unfinished and that no process leads."""
     return [run for run in sorted(set(claims(journal).values())) if fold(journal.records(run)).plan.simulated]
 
 
-def _tell_unfinished(tools: Tools) -> None:
-    """Say which runs were in the middle of something: they read the sites before they do more, and find them as new."""
+def _warn_of_unfinished(tools: Tools) -> None:
+    """Name the unfinished runs: they read the sites before they do more, and find them as new."""
     with closing(tools.journal()) as journal:
         for run in _unfinished(journal):
             say(f"SIMULATED  run {run} is unfinished, and finds the sites that it moved as new")

@@ -22,7 +22,7 @@ from proof.simulation.stores import Stores
 from proof.simulation.story import KINDS, Kind, Story
 
 _FINDINGS = 4
-_TELL_EVERY_S = 5.0
+_REPORT_EVERY_S = 5.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,23 +55,23 @@ def kinds_named(names: Sequence[str]) -> tuple[Kind, ...]:
 def run_simulation(request: SimulationRequest) -> int:
     """Simulate the seeds, and show the outcome. Returns the exit code: 4 when a promise broke."""
     clock = SystemClock()
-    started = told_at = clock.now()
+    started = reported_at = clock.now()
     figures = Figures()
     for batch in play_many(
         range(request.first, request.first + request.seeds), request.kinds or KINDS, jobs=request.jobs
     ):
         figures.add(batch)
         for one in batch.failing:
-            _tell_failing(request, one)
-        if clock.now() - told_at >= _TELL_EVERY_S:
-            told_at = clock.now()
-            rate = figures.seeds / (told_at - started)
+            _show_failing(request, one)
+        if clock.now() - reported_at >= _REPORT_EVERY_S:
+            reported_at = clock.now()
+            rate = figures.seeds / (reported_at - started)
             say(f"SIMULATED  {figures.seeds:,} of {counted(request.seeds, 'seed')}, {rate:.0f} a second")
-    _tell_all(request, figures, clock.now() - started)
+    _show_all(request, figures, clock.now() - started)
     return _FINDINGS if figures.failing else 0
 
 
-def _tell_failing(request: SimulationRequest, failing: Failing) -> None:
+def _show_failing(request: SimulationRequest, failing: Failing) -> None:
     """What the run broke, and the line that simulates it again."""
     again = f"failover simulate --seeds 1 --from {failing.seed}"
     again += "".join(f" --kind {kind}" for kind in request.kinds)
@@ -102,13 +102,13 @@ def _troubles(story: Story) -> Iterator[str]:
     for strike in story.strikes:
         where = f"{strike.near}, call {strike.at}" if strike.near else f"instant {strike.at}"
         yield f"at {where}: {strike.kind}"
-    yield from (f"is not told: {one.field} of {one.reading}" for one in story.omissions)
+    yield from (f"not reported: {one.field} of {one.reading}" for one in story.omissions)
     yield from (f"lags behind: {lag.site}, by {lag.seconds:g}s" for lag in story.lags)
     yield from (f"slow: {slow.site}, {slow.reading or 'any call'}, by {slow.seconds:g}s" for slow in story.slow)
     yield from (f"answers wrongly: {quirk.site}, {quirk.kind}" for quirk in story.quirks)
 
 
-def _tell_all(request: SimulationRequest, figures: Figures, seconds: float) -> None:
+def _show_all(request: SimulationRequest, figures: Figures, seconds: float) -> None:
     rate = figures.seeds / seconds if seconds > 0 else 0.0
     if request.as_json:
         result = {
