@@ -39,12 +39,17 @@ class Amps(Offering):
         return moves.options(kind)
 
     def instead(self, what: str) -> str:
+        if what == "snapshot":
+            return "its dumps do: give them with --dumps"
         if what != "repair":
             return ""
         return (
             "AMPS instances have no roles, so there are none to repair: `failover status` shows which instances let "
             "clients in; `failover restore` closes one, `failover failback` opens it"
         )
+
+    def reads_dumps(self) -> bool:
+        return True
 
     def runbook_for(self, kind: Kind, site: Site, given: Given) -> str:
         from adapters.amps import moves

@@ -36,9 +36,13 @@ class Offering(Family):
         return kind
 
     def instead(self, what: str) -> str:
-        """What to do where it does not offer ``what``, such as ``repair``; empty: nothing to say."""
+        """What to do where it does not offer ``what``, such as ``repair`` or ``snapshot``; empty: nothing to say."""
         del what
         return ""
+
+    def reads_dumps(self) -> bool:
+        """Can a snapshot of its messages be made of dumps that were copied here?"""
+        return False
 
     def next_steps(self) -> NextSteps | None:
         """What it adds to the advice at the end of a run; None: nothing."""

@@ -92,10 +92,3 @@ def see_roles(family: str) -> None:
         raise DefinitionError(
             f"the family {family} does not offer repair", hint=instead or "see `failover runbook list`"
         )
-
-
-def only_for(family: str, wanted: str, option: str) -> None:
-    """Raise ``DefinitionError`` when ``option`` means nothing for ``family``."""
-    if family != wanted:
-        names = {AMPS: "AMPS", SOLACE: "message VPNs"}
-        raise DefinitionError(f"{option} means something for {names[wanted]} only", hint="leave it out")

@@ -89,7 +89,7 @@ def test_what_is_refused(shell: Shell) -> None:
     (shell.folder / "empty" / "journal").mkdir(parents=True)
     amps = ("snapshot", "--inventory", inventory, "--site", HOME, "--out", "x")
     for arguments, words in (
-        (("snapshot", "--site", "ny", "--dumps", "dumps", "--out", "x"), "means something for AMPS only"),
+        (("snapshot", "--site", "ny", "--dumps", "dumps", "--out", "x"), "does not offer snapshots of dumps"),
         (amps, "does not show the messages of endpoints"),
         ((*amps, "--dumps", "away"), "there is no such file or directory"),
         ((*amps, "--dumps", "empty"), "there is no dump in this directory"),

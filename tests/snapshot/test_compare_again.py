@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from orchestrator.cli.exports.reuse import FRESH_S, RECORD
 from orchestrator.clock import iso
+from orchestrator.operations.exports.reuse import FRESH_S, RECORD
 from tests.cli.shell import VPN, Ended, Shell
 from tests.snapshot.test_snapshot_command import Pressed, waiting
 

@@ -57,13 +57,14 @@ def snapshot(
       failover snapshot --site ny --service orders --dumps dumps/ny --out exports/ny
       failover pipeline reconcile exports/ny exports/nj --out evidence
     """
-    from orchestrator.cli.exports.snapshot import Wanted, take_snapshot
+    from orchestrator.cli.exports.snapshot import take_snapshot
     from orchestrator.cli.exports.snapshot_dumps import take_snapshot_of_dumps
     from orchestrator.cli.runs.signals import stopped_in_order
     from orchestrator.cli.tools import tools as tools_of
+    from orchestrator.operations.exports.snapshot import SnapshotRequest
 
     tools = tools_of(context)
-    wanted = Wanted(site, tuple(vpn or ()), run)
+    wanted = SnapshotRequest(site, tuple(vpn or ()), run)
     with stopped_in_order("the same command goes on with what is kept of it"):
         if dumps is None:
             take_snapshot(tools, tools.inventory(inventory), wanted, out, as_json=as_json)

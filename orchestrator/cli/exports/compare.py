@@ -13,12 +13,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from orchestrator.cli.exports.reconcile import code_for, engine_installed
-from orchestrator.cli.exports.reuse import ended, readings_left
-from orchestrator.cli.exports.snapshot import Wanted, collect_site, folder_here
 from orchestrator.cli.render.terminal import presentable, say, say_unless, show_document, show_json
 from orchestrator.cli.spark_options import SparkOptions
 from orchestrator.errors import DefinitionError, OutputLost
 from orchestrator.model.inventory import Inventory, Pair
+from orchestrator.operations.exports.reuse import ended, readings_left
+from orchestrator.operations.exports.snapshot import SnapshotRequest, collect_site, folder_here
 from orchestrator.operations.runtime import Tools
 
 if TYPE_CHECKING:
@@ -87,7 +87,7 @@ def compared(
     say = say_unless(as_json)
     evidence = str(folder / "evidence")
     check_free(evidence)
-    wanted = [Wanted(site, _services_of(pair, services), run) for site in pair.sites]
+    wanted = [SnapshotRequest(site, _services_of(pair, services), run) for site in pair.sites]
     to_read = readings_left(tools, inventory, wanted, folder, say)
     if to_read:
         with progress_of(pair.sites, shows=not as_json) as observers, ThreadPoolExecutor(len(to_read)) as pool:

@@ -1,4 +1,4 @@
-"""Takes a snapshot of AMPS instances from dumps that were copied here. Must never speak to an instance."""
+"""Takes a snapshot from dumps that were copied here. Must never speak to an instance."""
 
 from __future__ import annotations
 
@@ -6,21 +6,15 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 from orchestrator.cli.exports.reconcile import FINDINGS, parquet_installed
-from orchestrator.cli.exports.snapshot import (
-    Wanted,
-    every_few_seconds,
-    folder_here,
-    job_of,
-    services_of,
-    site_of,
-    summary_of,
-)
+from orchestrator.cli.exports.snapshot import every_few_seconds, summary_of
 from orchestrator.cli.render.terminal import presentable, say_unless, show, show_json
 from orchestrator.clock import Clock
 from orchestrator.counting import counted
 from orchestrator.errors import DefinitionError
+from orchestrator.family.offers import offering
 from orchestrator.model.inventory import Inventory
-from orchestrator.operations.families import AMPS, family_of, only_for
+from orchestrator.operations.exports.snapshot import SnapshotRequest, folder_here, job_of, services_of, site_of
+from orchestrator.operations.families import known_family, not_offered
 from orchestrator.operations.runtime import Tools
 
 if TYPE_CHECKING:
@@ -31,7 +25,7 @@ if TYPE_CHECKING:
 def take_snapshot_of_dumps(
     tools: Tools,
     inventory: Inventory,
-    wanted: Wanted,
+    request: SnapshotRequest,
     dumps: Sequence[str],
     dumped_at: str | None,
     out: str,
@@ -39,10 +33,12 @@ def take_snapshot_of_dumps(
     as_json: bool,
 ) -> int:
     """Read the dumps into the directory ``out`` and say how much there was. Returns the exit code: 0, or 4 when a part
-    of them could not be read. Raises ``FailoverError``; the same call goes on where it stopped."""
-    site = site_of(inventory, wanted)
-    only_for(family_of(tools, site), AMPS, "--dumps")
-    places = _places(dumps, services_of(inventory, wanted))
+    of them could not be read. Raises ``FailoverError``; the same call resumes where it stopped."""
+    site = site_of(inventory, request)
+    family = known_family(tools, site)
+    if not offering(family).reads_dumps():
+        raise not_offered(family, "snapshots of dumps", lambda one: one.reads_dumps())
+    places = _places(dumps, services_of(inventory, request))
     with parquet_installed():
         from pipeline.amps.collect import collect_dumps, dumps_of
         from pipeline.amps.instance import Instance
@@ -50,7 +46,7 @@ def take_snapshot_of_dumps(
 
         made_at = None if dumped_at is None else moment(dumped_at, "--dumped-at")
         found = dumps_of({service: Instance.of_dumps(place) for service, place in places.items()}, made_at)
-        job = job_of(tools, site, sorted(places), wanted.run, roles={})
+        job = job_of(tools, site, sorted(places), request.run, serving={})
         manifest = collect_dumps(
             found, folder_here(out), job, tools.clock, observe=_say_progress(tools.clock, say_unless(as_json))
         )

@@ -13,11 +13,11 @@ from typing import TYPE_CHECKING
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
-from orchestrator.cli.exports.snapshot import Wanted, job_of, services_of, site_of
 from orchestrator.clock import iso
 from orchestrator.errors import DefinitionError, OutputLost
 from orchestrator.files import read_own
 from orchestrator.model.inventory import Inventory
+from orchestrator.operations.exports.snapshot import SnapshotRequest, job_of, services_of, site_of
 from orchestrator.operations.runtime import Tools
 
 if TYPE_CHECKING:
@@ -67,8 +67,8 @@ class _Begun(_Strict):
 
 
 def readings_left(
-    tools: Tools, inventory: Inventory, wanted: Sequence[Wanted], folder: Path, say: Callable[[str], None]
-) -> list[Wanted]:
+    tools: Tools, inventory: Inventory, wanted: Sequence[SnapshotRequest], folder: Path, say: Callable[[str], None]
+) -> list[SnapshotRequest]:
     """Those of ``wanted`` that are still to be read into ``folder/SITE``; from then on the record says so.
 
     Says of each site that is not read anew when it was. Raises ``DefinitionError`` where something else lies there, or
@@ -111,9 +111,9 @@ def ended(folder: Path) -> None:
     (folder / RECORD).unlink(missing_ok=True)
 
 
-def _asked(tools: Tools, inventory: Inventory, wanted: Wanted) -> _Asked:
-    site = site_of(inventory, wanted)
-    job = job_of(tools, site, services_of(inventory, wanted), wanted.run, {})
+def _asked(tools: Tools, inventory: Inventory, request: SnapshotRequest) -> _Asked:
+    site = site_of(inventory, request)
+    job = job_of(tools, site, services_of(inventory, request), request.run, {})
     return _Asked(
         site=job.site,
         services=tuple(service.name for service in job.services),

@@ -1,0 +1,1 @@
+"""Messages of sites as exports: read from devices, resumed, compared."""
