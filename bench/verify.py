@@ -11,10 +11,10 @@ from tempfile import TemporaryDirectory
 
 from bench._pairs import bench_pair, lead_in
 from orchestrator.cli.render.records import exported
-from orchestrator.cli.runs.verify import Doubts, Exported, Stored, Verdict, verdict_of
 from orchestrator.clock import VirtualClock
 from orchestrator.journal.journal import Journal
 from orchestrator.journal.signing import Signer, Verifier, generate
+from orchestrator.operations.verify import Doubts, Exported, Stored, Verdict, verdict_of
 
 LANES = 3_000
 ROUNDS = 3

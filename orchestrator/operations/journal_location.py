@@ -16,6 +16,7 @@ from urllib.parse import parse_qs, parse_qsl, unquote, urlsplit
 
 from orchestrator.errors import DefinitionError, JournalUnavailable
 from orchestrator.journal.database.embedded_files import refuse_network
+from orchestrator.journal.journal import Journal
 from orchestrator.model.inventory import is_this_machine
 
 JOURNAL_VARIABLE = "FAILOVER_JOURNAL"
@@ -127,3 +128,9 @@ def make_private(path: Path, *, may_make: bool = True) -> None:
             f"the journal {path} cannot be opened: {error.strerror}",
             hint="mend the cause (disk full? read-only? a link?); nothing was sent",
         ) from error
+
+
+def place_of(journal: Journal) -> str:
+    """Where the record is, without the password that a database's URL may have."""
+    url: str = journal.engine.url.render_as_string(hide_password=True)
+    return url.removeprefix("sqlite:///")

@@ -27,13 +27,13 @@ from adapters.solace.semp.envelope import envelope_of
 from adapters.ssh.conversation import ANSWER_BYTES_MAX
 from adapters.ssh.hostkeys import expected_of
 from orchestrator.cli.pairs.validate import read_topics
-from orchestrator.cli.runs.verify import verify_file
 from orchestrator.clock import VirtualClock
 from orchestrator.documents.loader import load_inventory
 from orchestrator.errors import AdapterError, FailoverError
 from orchestrator.family.secrets import Redactor, SecretStore
 from orchestrator.journal.signing import Signer, load_public
 from orchestrator.model.inventory import Device, SecretRef
+from orchestrator.operations.verify import verify_file
 from orchestrator.reports.forecast import read_forecast
 from pipeline.amps.sow_dump import SowDump
 from pipeline.evidence import load_evidence

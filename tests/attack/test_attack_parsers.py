@@ -21,9 +21,9 @@ from adapters.http.session import Reply
 from adapters.solace.semp.adapter import SolaceSempAdapter
 from adapters.solace.semp.envelope import Envelope, envelope_of, is_invalid_parameter
 from adapters.solace.semp.v1 import mate_in, oldest_in, redundancy_in, reply_root, spool_in
-from orchestrator.cli.runs.verify import verify_file
 from orchestrator.clock import VirtualClock
 from orchestrator.errors import AdapterError, DefinitionError, FailoverError
+from orchestrator.operations.verify import verify_file
 from pipeline.history.facts import facts_of_text
 from simulator.http.server import Incoming, Outgoing
 from simulator.solace.embedded import embedded_layout

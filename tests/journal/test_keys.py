@@ -8,7 +8,6 @@ from typing import Any
 
 import pytest
 
-from orchestrator.cli.runs.idempotency import what_was_asked
 from orchestrator.clock import VirtualClock
 from orchestrator.family.registry import Registry
 from orchestrator.family.secrets import MARK, SecretStore
@@ -16,6 +15,7 @@ from orchestrator.journal.idempotency_keys import NOT_ASKED, UsedKey, difference
 from orchestrator.model import events as ev
 from orchestrator.model.inventory import Device
 from orchestrator.model.plan import ApprovalRule, Waves
+from orchestrator.operations.runs.idempotency import what_was_asked
 from orchestrator.operations.runtime import Tools
 from tests.cli.complaints import untouched
 from tests.cli.shell import VPN, Shell

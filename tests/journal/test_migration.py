@@ -14,7 +14,6 @@ import sqlalchemy as sa
 from sqlalchemy.dialects import sqlite
 from sqlalchemy.schema import CreateTable
 
-from orchestrator.cli.runs.verify import Doubts, Stored, Verdict, verdict_of
 from orchestrator.clock import VirtualClock
 from orchestrator.core.run import fold
 from orchestrator.engine.dispatch import InlineFleet
@@ -29,6 +28,7 @@ from orchestrator.journal.readiness_results import last_checks
 from orchestrator.journal.signing import Verifier, load_public
 from orchestrator.model import events as ev
 from orchestrator.model.requests import DecideRequest
+from orchestrator.operations.verify import Doubts, Stored, Verdict, verdict_of
 from tests.cli.shell import Shell
 from tests.core.builders import a_plan, created
 from tests.core.killing import judge_pair

@@ -144,10 +144,11 @@ def verify_run(
     """
     from orchestrator.cli.runs.verify import verify
     from orchestrator.cli.tools import tools as tools_of
+    from orchestrator.operations.verify import VerifyRequest
 
     if sum((run is not None, everything, file is not None)) > 1:
         raise DefinitionError("say one of RUN, --all, --file")
-    raise typer.Exit(verify(tools_of(context), run, file=file, keys=key or (), head=head, as_json=as_json))
+    raise typer.Exit(verify(tools_of(context), VerifyRequest(run, file, key or (), head), as_json=as_json))
 
 
 @_APP.command("keygen")

@@ -13,6 +13,7 @@ from orchestrator.errors import FailoverError
 from orchestrator.journal.journal import Journal
 from orchestrator.model import events as ev
 from orchestrator.model.families import amount, words_of
+from orchestrator.operations.journal_location import place_of
 from orchestrator.operations.runtime import JOURNAL_VARIABLE, STATE_VARIABLE, Tools
 from orchestrator.reports.abort import AbortVerdict
 from orchestrator.reports.approval import ApprovalReport
@@ -212,8 +213,3 @@ def simulated_account(tools: Tools, plan: ev.Plan) -> Account | None:
     except FailoverError as error:
         say(f"the simulated world's account cannot be read: {error}")
         return None
-
-
-def place_of(journal: Journal) -> str:
-    """Where the record is, without the password that a database's URL may have."""
-    return journal.engine.url.render_as_string(hide_password=True).removeprefix("sqlite:///")

@@ -1,83 +1,35 @@
-"""``--idempotency-key``: who asks twice gets the first run's result, and never a second run."""
+"""``--idempotency-key``: whoever asks twice gets the first run's result, and never a second run."""
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from contextlib import closing
 
 from orchestrator.cli.render.outcome import show_result
 from orchestrator.cli.render.terminal import say
-from orchestrator.errors import DefinitionError
-from orchestrator.journal.idempotency_keys import UsedKey, differences, parts, run_of_key
-from orchestrator.journal.journal import Journal
 from orchestrator.journal.lease import is_led
 from orchestrator.journal.outbox import Outbox
-from orchestrator.model import events as ev
-from orchestrator.operations.free_texts import scrub_free_texts
-from orchestrator.operations.runs.plan import recordable
-from orchestrator.operations.runtime import Tools, checked_text
+from orchestrator.operations.runs.idempotency import await_end, first_run
+from orchestrator.operations.runtime import Tools
 from orchestrator.reports.report import build
-
-KEY_LENGTH_MAX = 200
-# How often a run is looked at that another process leads, seconds.
-_LOOK_EVERY = 0.5
-
-
-def checked_key(text: str) -> str:
-    """The key as it was typed. Raises ``DefinitionError`` for one that is empty, too long, or no plain text."""
-    key = checked_text(text, "--idempotency-key")
-    if not 0 < len(key) <= KEY_LENGTH_MAX or not key.isprintable():
-        raise DefinitionError(f"--idempotency-key takes 1 to {KEY_LENGTH_MAX} characters, without control characters")
-    return key
-
-
-def what_was_asked(tools: Tools, plan: ev.Plan, options: Mapping[str, object]) -> Mapping[str, str]:
-    """All that a key stands for, part by part, without a secret. ``options``: what no field of the plan holds."""
-    scrub = tools.secrets.redactor.scrub
-    plain = scrub_free_texts(scrub)(recordable(plan).model_dump_json())
-    said = {name: scrub(json.dumps(value)) for name, value in options.items() if value}
-    return parts(ev.Plan.model_validate_json(plain), said)
 
 
 def first_result(tools: Tools, asked: Mapping[str, str], key: str, *, wait: bool, as_json: bool) -> int | None:
-    """Print the result of the run that ``key`` has begun, and return its exit code; None when there is none yet.
+    """Print the result of the run that ``key`` has started, and return its exit code; None when there is none yet.
 
     With ``wait``, first until no process leads it any more. Raises ``DefinitionError`` when something else than ``asked``
     was asked with the key before.
     """
     with closing(tools.journal()) as journal:
-        used = run_of_key(journal, key)
-        if used is None:
+        name = first_run(journal, asked, key)
+        if name is None:
             return None
-        name = used.run
-        first = Outbox(journal).plan(name)
-        _refuse_another_request(key, used, first, asked)
         say(f"run {name} was started with this key; no other is started")
-        if wait:
-            _await(tools, journal, name)
+        row = journal.row(name)
+        if wait and is_led(row, tools.clock.now()):
+            say(f"{row.holder.split()[0]} leads it; waiting for its end")
+            await_end(tools, journal, name)
         report = build(journal.records(name))
         led = is_led(journal.row(name), tools.clock.now())
-        show_result(tools, first, report, as_json=as_json, journal=journal, is_led=led)
+        show_result(tools, Outbox(journal).plan(name), report, as_json=as_json, journal=journal, is_led=led)
         return report.exit_code
-
-
-def _refuse_another_request(key: str, used: UsedKey, first: ev.Plan, asked: Mapping[str, str]) -> None:
-    found = differences(asked, used, first)
-    if not found:
-        return
-    services = ", ".join(first.services[:5]) + (f" and {len(first.services) - 5} more" if first.services[5:] else "")
-    differs = f"{', '.join(found[:-1])} and {found[-1]}" if found[1:] else found[0]
-    raise DefinitionError(
-        f"the key {key!r} was used for another request: run {used.run}, {first.runbook.runbook}, "
-        f"{first.source} to {first.target}, {services}; this one differs in {differs}",
-        hint="a key stands for one request; give another request a key of its own",
-    )
-
-
-def _await(tools: Tools, journal: Journal, name: str) -> None:
-    row = journal.row(name)
-    if is_led(row, tools.clock.now()):
-        say(f"{row.holder.split()[0]} leads it; waiting for its end")
-    while is_led(journal.row(name), tools.clock.now()):
-        tools.clock.sleep(_LOOK_EVERY)

@@ -42,7 +42,8 @@ def start(
     plan = with_approval(tools, plan, Eyes(command, begin.approve_by, begin.approve_within, glass))
     asked: Mapping[str, str] = {}
     if key is not None and not begin.dry_run:
-        from orchestrator.cli.runs.idempotency import checked_key, first_result, what_was_asked
+        from orchestrator.cli.runs.idempotency import first_result
+        from orchestrator.operations.runs.idempotency import checked_key, what_was_asked
 
         more = {"command": command, "--break-glass": glass, "--fault": begin.fault, **(options or {})}
         asked = what_was_asked(tools, plan, more)
@@ -63,7 +64,7 @@ def start(
     request = Request(plan, key, asked, glass)
     try:
         if begin.no_wait:
-            from orchestrator.cli.runs.background import begin as begin_elsewhere
+            from orchestrator.cli.runs.background import begin_elsewhere
 
             return begin_elsewhere(tools, request, as_json=as_json)
         from orchestrator.cli.runs.lead import lead_new

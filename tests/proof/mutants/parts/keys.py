@@ -7,10 +7,11 @@ from typing import Any
 import sqlalchemy as sa
 
 import orchestrator.journal.database.statements as sql
-from orchestrator.cli.runs import idempotency as once
+from orchestrator.cli.runs import idempotency as shown
 from orchestrator.journal.database.schema import IDEMPOTENCY
 from orchestrator.journal.idempotency_keys import _hash, differences, parts, use_up
 from orchestrator.journal.lease import create_run
+from orchestrator.operations.runs import idempotency as once
 from tests.proof.mutants.editing import edit
 from tests.proof.mutants.parts.catching import PartMutant
 
@@ -26,7 +27,7 @@ _CLAIM = "        _claim(commit, run, keys, now)\n"
 _IF_KEY = f"        if key is not None:\n            {_USE_UP}\n"
 _APART = f"    if key is not None:\n        {_WRITING}\n            {_USE_UP}\n"
 _KEPT = 'commit.run(sql.ADD_KEY, [{"key": key, "run": run, "request": asked}])'
-_OVER = "if used is None or not is_led(journal.row(used.run), tools.clock.now()):"
+_OVER = "if used is None or not is_led(journal.row(used.run), __import__('time').time()):"
 _PLAIN = "recordable(plan).model_dump_json()"
 
 
@@ -74,7 +75,7 @@ KEYS = (
     PartMutant(
         "key-free-after-the-run",
         "a key is free again once its run has ended",
-        (edit(once.first_result, ("if used is None:", _OVER)),),
+        (edit(once.first_run, ("if used is None:", _OVER)),),
         caught_by=f"{_COMMANDS}::test_the_same_key_gives_the_first_result",
     ),
     PartMutant(
@@ -134,7 +135,7 @@ KEYS = (
     PartMutant(
         "key-result-before-the-end",
         "who waits for the first run gets a result while that is still led",
-        (edit(once.first_result, ("if wait:", "if False:")),),
+        (edit(shown.first_result, ("if wait and", "if False and")),),
         caught_by=f"{_COMMANDS}::test_the_first_run_is_still_going_on[False]",
     ),
 )

@@ -1,0 +1,294 @@
+"""Does the record prove itself, in the journal or in an exported file?
+
+Says what was proven and what was not: an unbroken chain without a signature proves nothing against whoever can write
+all of it, and no record proves that it is the newest one.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import closing
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, BinaryIO, Literal
+
+from pydantic_core import from_json
+
+from orchestrator.clock import iso
+from orchestrator.errors import DefinitionError, JournalCorrupt
+from orchestrator.journal.errors import gone
+from orchestrator.journal.hash_chain import RESTING, Link, Signature, follow_exported, read_event
+from orchestrator.journal.journal import Journal
+from orchestrator.journal.lease import is_led
+from orchestrator.model.events import ApprovalGiven, ApprovalRule, PolicyChanged, RunCreated
+from orchestrator.operations.find_run import find_run
+from orchestrator.operations.journal_location import place_of
+from orchestrator.operations.runtime import Tools
+
+if TYPE_CHECKING:
+    from orchestrator.engine.approvers import Approvers
+    from orchestrator.journal.signing import Verifier
+
+State = Literal["unsigned", "signed", "not checked"]
+
+# What a line of an export has; the last three say again, or sign, what the others record.
+_FIELDS = frozenset({"run", "seq", "at", "lane", "event", "hash", "time", "simulated", "signature"})
+# The first record of a run has its inventory and its runbook in it, a megabyte each at most; texts grow when quoted.
+_LINE_MAX = 16 * 1024 * 1024
+
+
+@dataclass(frozen=True, slots=True)
+class Doubts:
+    """What the record is held against. ``trusted``: whose signatures count, if anybody's; ``is_demanded``: a record
+    without one is bad, and so is, with ``is_theirs``, one that is signed by another key. ``head``: number and hash of a
+    record, as they were noted earlier. ``approvers``: who may sign an approval, where this machine knows it."""
+
+    trusted: Verifier | None
+    is_demanded: bool
+    head: tuple[int, str] | None = None
+    approvers: Approvers | None = None
+    is_theirs: bool = True
+
+
+NO_DOUBTS = Doubts(None, False)
+
+
+@dataclass(slots=True)
+class Verdict:
+    """``simulated`` None: the record does not even tell that. ``head`` is the hash of the last record. ``note``: what
+    is no fault of the record, and may be one of something else."""
+
+    what: str
+    records: int = 0
+    simulated: bool | None = None
+    head: str = ""
+    signature: State = "unsigned"
+    key: str = ""
+    problem: str = ""
+    note: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class VerifyRequest:
+    """What to verify: the run of this ``name``, else an exported ``file``, else every run. ``keys``: of whom a signature
+    counts; ``head``: NUMBER:HASH of a record, as they were noted earlier."""
+
+    name: str | None
+    file: Path | None
+    keys: Sequence[Path]
+    head: str | None
+
+
+def verdicts_of(tools: Tools, request: VerifyRequest) -> Iterator[Verdict]:
+    """Check chains and signatures, one verdict for each record.
+
+    ``name`` may be a file's as well. An account with a key of its own signs all that it records, so that a record without
+    a signature is a finding there. Raises ``DefinitionError`` for what is no record, no key, or no head.
+    """
+    name, file, head = request.name, request.file, request.head
+    if head is not None and name is None and file is None:
+        raise DefinitionError("--head belongs to one run", hint="name the run, or the exported file")
+    if file is None and name is not None and Path(name).is_file():
+        file = Path(name)
+    known = tools.approvers()
+    trusted = _trusted(tools, request.keys)
+    doubts = Doubts(
+        trusted,
+        trusted is not None,
+        None if head is None else _parse_head(head),
+        None if known.policy is None else known,
+        is_theirs=bool(request.keys),
+    )
+    if file is not None:
+        yield verify_file(file, doubts)
+    else:
+        yield from _of_journal(tools, name, doubts)
+
+
+def _trusted(tools: Tools, keys: Sequence[Path]) -> Verifier | None:
+    """The keys that were named; else this account's own, if it has one."""
+    own = None if keys else tools.signer()
+    if not keys and own is None:
+        return None
+    from orchestrator.journal.signing import Verifier, load_public
+
+    return Verifier([load_public(path) for path in keys] if own is None else [own.public()])
+
+
+def _parse_head(text: str) -> tuple[int, str]:
+    found = re.fullmatch(r"([1-9][0-9]{0,9}):([0-9a-f]{64})", text)
+    if found is None:
+        raise DefinitionError(f"{text!r} is no head of a run", hint="as `failover runs verify` shows it: NUMBER:HASH")
+    return int(found[1]), found[2]
+
+
+def _of_journal(tools: Tools, name: str | None, doubts: Doubts) -> Iterator[Verdict]:
+    """Every run that is in the journal, or was. A file that is none any more is a finding, too."""
+    try:
+        with closing(tools.journal()) as journal:
+            runs = [find_run(journal, name)] if name else [row.run for row in journal.runs()]
+            for run in runs:
+                yield verdict_of(Verdict(f"run {run}"), Stored(journal, run, tools.clock.now()), doubts)
+            vanished = {} if name else journal.vanished()
+            for run, noted in vanished.items():
+                yield Verdict(f"run {run}", problem=str(gone(run, noted)))
+            if not runs and not vanished:
+                yield Verdict(f"the journal {place_of(journal)}", problem="there is no run in it")
+    except JournalCorrupt as error:
+        yield Verdict("the journal", problem=str(error))
+
+
+def verify_file(path: Path, doubts: Doubts = NO_DOUBTS) -> Verdict:
+    """Does this exported run prove itself? Raises ``DefinitionError`` for a file that is none."""
+    try:
+        with path.open("rb") as file:
+            return verdict_of(Verdict(str(path)), Exported(file), doubts)
+    except OSError as error:
+        raise DefinitionError(f"{path} cannot be read: {error.strerror}") from error
+    except (ValueError, KeyError, TypeError, RecursionError) as error:
+        raise DefinitionError(f"{path} is not an exported run: {error}") from error
+
+
+class Stored:
+    """A run in the journal. ``signature``: the newest one over it. ``now``: by the reader's clock.
+
+    ``at_first``: how many records there were before that was read. A process may be writing meanwhile.
+    """
+
+    def __init__(self, journal: Journal, run: str, now: float | None = None) -> None:
+        self._journal, self._run, self._now = journal, run, now
+        self.at_first = journal.row(run).seq
+        newest = journal.signatures(run, only_last=True)
+        self.signature = newest[0] if newest else None
+
+    def __iter__(self) -> Iterator[tuple[str, Link]]:
+        for link in self._journal.links(self._run):
+            yield self._run, link
+
+    def note_on(self, last: str) -> str:
+        """What is to be said of a record that ends with ``last`` under way, while nobody leads the run: its process is
+        gone, or it was cut off there together with its head, which nobody can tell from the record."""
+        if last in RESTING or self._now is None or is_led(self._journal.row(self._run), self._now):
+            return ""
+        return (
+            f"it ends under way, and is led by nobody: it was interrupted (failover resume {self._run}), or its end was"
+            " cut off"
+        )
+
+
+class Exported:
+    """The lines of a file. ``signature``: the one over the last line that was read and has one."""
+
+    def __init__(self, file: BinaryIO) -> None:
+        self._file = file
+        self.at_first = None
+        self.signature: Signature | None = None
+        self._line: Mapping[str, Any] = {}  # the last one that was read
+
+    def note_on(self, last: str) -> str:
+        """Nothing: the chain of a file is followed to an end of its own (``follow_exported``)."""
+        return ""
+
+    def __iter__(self) -> Iterator[tuple[str, Link]]:
+        """Raises ``JournalCorrupt`` also where what people read of a line, and no hash is of, is not as recorded."""
+        simulated, at, time = None, None, None
+        for run, link in follow_exported(self._read()):
+            if link.seq == 1:
+                simulated = json.loads(link.event)["plan"]["simulated"]
+            if link.at != at:  # what was recorded at once has one time
+                at, time = link.at, _in_words(link.at)
+            if self._line.get("time", time) != time:
+                raise self._other_words(run, link, "time")
+            if self._line.get("simulated", simulated) is not simulated:
+                raise self._other_words(run, link, "simulated")
+            yield run, link
+
+    def _other_words(self, run: str, link: Link, field: str) -> JournalCorrupt:
+        said = self._line[field]
+        return JournalCorrupt(f"run {run}: record {link.seq} says {field} {said!r}, which is not what was recorded")
+
+    def _read(self) -> Iterator[Mapping[str, Any]]:
+        """The values of the file, a line each. Raises ``ValueError`` or ``TypeError`` for what no export can hold."""
+        while text := self._file.readline(_LINE_MAX + 1):
+            if len(text) > _LINE_MAX:
+                raise ValueError(f"a line is longer than {_LINE_MAX // 1_048_576} MB")
+            line = from_json(text)
+            if not isinstance(line, dict):
+                raise TypeError("a line is no object")
+            if not _FIELDS.issuperset(line):
+                raise ValueError("a line has fields that no record has")
+            signed = line.get("signature")
+            if signed is not None:
+                self.signature = Signature(int(line["seq"]), str(signed["key"]), str(signed["value"]))
+            self._line = line
+            yield line
+
+
+def _in_words(at: float) -> str | None:
+    """As an export tells a moment; None for one that it cannot have told."""
+    try:
+        return iso(at)
+    except (ValueError, OverflowError, OSError):
+        return None
+
+
+def verdict_of(verdict: Verdict, source: Stored | Exported, doubts: Doubts) -> Verdict:
+    """Follow the whole chain, then judge its newest signature: that one stands for all records before it."""
+    run, signed, last, rule = "", "", "", None
+    try:
+        for run, link in source:
+            verdict.records, verdict.head = link.seq, link.hash
+            event = read_event(run, link)
+            last = event.kind
+            if isinstance(event, RunCreated):
+                verdict.simulated, rule = event.plan.simulated, event.plan.approval
+            elif isinstance(event, PolicyChanged):
+                rule = event.approval or rule
+            elif isinstance(event, ApprovalGiven):
+                _see_signed(doubts.approvers, rule, run, link, event)
+            if source.signature is not None and source.signature.seq == link.seq:
+                signed = link.hash
+            if doubts.head is not None and doubts.head[0] == link.seq and doubts.head[1] != link.hash:
+                raise JournalCorrupt(f"run {run}: record {link.seq} is not the one that was noted")
+        if doubts.head is not None and doubts.head[0] > verdict.records:
+            raise JournalCorrupt(
+                f"run {run}: records {verdict.records + 1} to {doubts.head[0]} were there once and are missing"
+            )
+        _judge(verdict, run, source, signed, doubts)
+        verdict.note = source.note_on(last)
+    except JournalCorrupt as error:
+        verdict.problem = str(error)
+    return verdict
+
+
+def _see_signed(
+    approvers: Approvers | None, rule: ApprovalRule | None, run: str, link: Link, given: ApprovalGiven
+) -> None:
+    """An approval of a plan that takes signed words has a signature; where the policy is known, of the approver that it
+    names."""
+    if rule is None or not rule.signed:
+        return
+    if given.signed is None or (approvers is not None and not approvers.has_agreed(run, given)):
+        raise JournalCorrupt(f"run {run}: record {link.seq}: the approval by {given.by} is not signed by an approver")
+
+
+def _judge(verdict: Verdict, run: str, source: Stored | Exported, head: str, doubts: Doubts) -> None:
+    """Does its newest signature stand for the whole record? ``head``: the hash of the record it is over."""
+    signature, count = source.signature, source.at_first or verdict.records
+    if signature is None:
+        if doubts.is_demanded:
+            raise JournalCorrupt(f"run {run}: it is not signed")
+        return
+    verdict.signature, verdict.key = "not checked", signature.key
+    if signature.seq > verdict.records:
+        raise JournalCorrupt(f"run {run}: record {signature.seq} was signed and is missing")
+    if doubts.trusted is not None and doubts.trusted.knows(signature):
+        if not doubts.trusted.holds(signature, run, head):
+            raise JournalCorrupt(f"run {run}: record {signature.seq} is not what was signed")
+        verdict.signature = "signed"
+    elif doubts.is_demanded and doubts.is_theirs:
+        raise JournalCorrupt(f"run {run}: it is signed by another key, {signature.key}")
+    if signature.seq < count:
+        raise JournalCorrupt(f"run {run}: records {signature.seq + 1} to {count} are not signed")
