@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Protocol
 
-from orchestrator.core.fill_estimate import HIGH_SET
+from orchestrator.family.fill_estimate import HIGH_SET
 from orchestrator.model import events as ev
 from orchestrator.model.families import amount, words_of
 from orchestrator.model.readings import Role
