@@ -13,6 +13,7 @@ from orchestrator.family.offers import Offering
 from orchestrator.family.readiness import ReadinessJudge
 from orchestrator.family.rehearsal import MakeScene
 from orchestrator.family.status import StatusPart
+from orchestrator.family.watch import WatchPart
 from orchestrator.model.facets import Facet
 from orchestrator.model.families import SHIPPED, Words
 from orchestrator.model.inventory import Site
@@ -84,6 +85,12 @@ class Amps(Offering):
         from adapters.amps.guard import InstanceGuard
 
         return InstanceGuard
+
+    def watch(self) -> WatchPart:
+        """See ``adapters.amps.watch``."""
+        from adapters.amps.watch import WATCH
+
+        return WATCH
 
 
 AMPS = Amps(

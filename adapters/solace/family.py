@@ -12,6 +12,7 @@ from orchestrator.family.offers import Offering
 from orchestrator.family.readiness import ReadinessJudge
 from orchestrator.family.rehearsal import MakeScene
 from orchestrator.family.status import StatusPart
+from orchestrator.family.watch import WatchPart
 from orchestrator.model.facets import Facet
 from orchestrator.model.families import SHIPPED, Words
 from orchestrator.model.inventory import Site
@@ -66,6 +67,12 @@ class Solace(Offering):
         from adapters.solace.guard import ApplianceGuard
 
         return ApplianceGuard
+
+    def watch(self) -> WatchPart:
+        """See ``adapters.solace.watch``."""
+        from adapters.solace.watch import WATCH
+
+        return WATCH
 
 
 SOLACE = Solace(

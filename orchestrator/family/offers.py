@@ -17,6 +17,7 @@ from orchestrator.family.next_steps import NextSteps
 from orchestrator.family.readiness import ReadinessJudge
 from orchestrator.family.rehearsal import MakeScene
 from orchestrator.family.status import StatusPart
+from orchestrator.family.watch import WatchPart
 from orchestrator.model.families import Family, known_families, needed_family
 from orchestrator.model.inventory import Site
 
@@ -62,6 +63,10 @@ class Offering(Family):
 
     def guard(self) -> MakeGuard | None:
         """What makes the strategy that guards a failed site; None: a failed site cannot be guarded."""
+        return None
+
+    def watch(self) -> WatchPart | None:
+        """What a watch reads and shows of it; None: it is watched by its facets."""
         return None
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from orchestrator.core.fill_estimate import HIGH_SET
+from orchestrator.family.fill_estimate import HIGH_SET
 from orchestrator.family.next_steps import NextSteps, Stood
 from orchestrator.family.offers import offering
 from orchestrator.model import events as ev

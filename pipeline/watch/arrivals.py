@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from typing import Generic, Self, TypeVar
 
-from orchestrator.core.fill_estimate import crossing
+from orchestrator.family.fill_estimate import crossing
 
 # No service has more readings in memory than these, whatever the window; the oldest go first.
 KEPT_MAX = 1_000

@@ -1,7 +1,7 @@
 """The course of one service's replication queue at one site: a fold over its readings. Pure; says nothing, reads nothing.
 
 Rates, and when a queue will be empty or full, are those of ``orchestrator.core.drain_estimate`` and
-``orchestrator.core.fill_estimate``, over the readings within a window of time. Stalled is what it is for a run
+``orchestrator.family.fill_estimate``, over the readings within a window of time. Stalled is what it is for a run
 (``orchestrator.core.run``, ``orchestrator.core.decide.wait``): for so long no progress, though the last reading was
 not 0.
 """
@@ -14,7 +14,7 @@ from itertools import takewhile
 from typing import Literal
 
 from orchestrator.core.drain_estimate import forecast
-from orchestrator.core.fill_estimate import Filling, Sample, filling
+from orchestrator.family.fill_estimate import Filling, Sample, filling
 from orchestrator.journal.samples import ReadingSample
 from orchestrator.model.readings import Role
 from orchestrator.model.readings_solace import QueueDepth, ReplicationStatus

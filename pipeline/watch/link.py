@@ -1,6 +1,6 @@
 """The course of one AMPS service at one site: a fold over its readings, above all of the link to its mate. Pure.
 
-AMPS counts no messages that a destination lacks (``orchestrator.reports.outlook_amps``); what a link tells is how many
+AMPS counts no messages that a destination lacks (``adapters.amps.outlook``); what a link tells is how many
 seconds it is behind. From one reading to the next these get fewer, and that gives a rate and the time until there are
 none; a single one is no estimate of the time that it takes (docs/sources/amps.md, 6.2).
 
@@ -15,11 +15,11 @@ from dataclasses import dataclass, field, replace
 from itertools import takewhile
 from typing import Literal
 
+from adapters.amps.outlook import HARDLY_S, Observation
 from orchestrator.core.drain_estimate import forecast
 from orchestrator.journal.samples import ReadingSample
 from orchestrator.model.outcome import Failure
 from orchestrator.model.readings_amps import Links, Queues
-from orchestrator.reports.outlook_amps import HARDLY_S, AmpsLook
 from pipeline.watch.arrivals import Arrivals, Kept, Rules
 
 # fmt: off
@@ -68,7 +68,7 @@ class LinkFigures:
     of the link."""
 
     read: LinkRead
-    look: AmpsLook
+    look: Observation
     drain_rate: float | None
     level_in_s: float | None
     sent_per_s: float | None
@@ -148,9 +148,9 @@ class LinkCourse(Arrivals[LinkRead, LinkFigures]):
             moved_at=self.moved_at,
         )
 
-    def _look(self, read: LinkRead) -> AmpsLook:
+    def _look(self, read: LinkRead) -> Observation:
         cut_s = read.at - self.cut_at if self.cut_at is not None and read.at > self.cut_at else None
-        return AmpsLook() if read.line is None else replace(look_of(read.line), cut_s=cut_s)
+        return Observation() if read.line is None else replace(look_of(read.line), cut_s=cut_s)
 
     def _link(self, read: LinkRead) -> Iterator[LinkKind]:
         """Is it connected, and does it acknowledge as it should? What is unknown changes nothing."""
@@ -196,12 +196,14 @@ class LinkCourse(Arrivals[LinkRead, LinkFigures]):
             yield "drain.stalled"
 
 
-def look_of(line: ReadingSample) -> AmpsLook:
+def look_of(line: ReadingSample) -> Observation:
     """A kept line as ``failover watch`` looks at an instance; one of which nothing was had does not answer."""
     why = {name: text or "no reason was given" for name, text in line.failures.items()}
     if not line.readings:
-        return AmpsLook(silence=why.get("links", ""))
-    return AmpsLook.of(dict(line.readings) | {name: Failure(kind="Unread", text=text) for name, text in why.items()})
+        return Observation(silence=why.get("links", ""))
+    return Observation.of(
+        dict(line.readings) | {name: Failure(kind="Unread", text=text) for name, text in why.items()}
+    )
 
 
 def _sent_per_s(reads: list[LinkRead]) -> float | None:

@@ -7,11 +7,11 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
+from adapters.amps.outlook import HAPPENED, Outlook, outlook
+from adapters.amps.outlook import figures_of as figures_of_look
 from orchestrator.ages import span
 from orchestrator.clock import iso
 from orchestrator.model.readings_amps import CALM_INTERVALS
-from orchestrator.reports.outlook_amps import HAPPENED, AmpsOutlook, outlook_amps
-from orchestrator.reports.outlook_amps import figures_of as figures_of_look
 from pipeline.watch.arrivals import Rules
 from pipeline.watch.link import LinkFigures
 from pipeline.watch.queue_words import rounded
@@ -85,9 +85,9 @@ def standing(figures: LinkFigures, service: str) -> str:
     return ", ".join(parts)
 
 
-def _outlook_of(figures: LinkFigures, service: str) -> AmpsOutlook:
+def _outlook_of(figures: LinkFigures, service: str) -> Outlook:
     line = figures.read.line
-    told = outlook_amps(figures.look, service=service, mate=_mate(figures))
+    told = outlook(figures.look, service=service, mate=_mate(figures))
     # What to do is a command that names the mate.
     return told if line is not None and line.mate is not None else replace(told, advice="")
 

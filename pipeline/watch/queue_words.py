@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from adapters.solace.outlook import Outlook, outlook
 from orchestrator.ages import span
 from orchestrator.clock import iso
-from orchestrator.core.fill_estimate import HIGH_SET
 from orchestrator.counting import counted
+from orchestrator.family.fill_estimate import HIGH_SET
 from orchestrator.model.readings_solace import QueueDepth, ReplicationStatus
-from orchestrator.reports.outlook import Outlook, outlook
 from pipeline.watch.arrivals import Rules
 from pipeline.watch.course import Figures
 

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from orchestrator.core.fill_estimate import Filling, Sample, crossing, filling
+from orchestrator.family.fill_estimate import Filling, Sample, crossing, filling
 
 
 def samples(*usages: float | None, every: float = 10.0, quota: float | None = 100.0) -> list[Sample]:

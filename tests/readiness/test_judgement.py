@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from adapters.solace.readiness import JUDGE, READINGS, SERVICE_CHECKS, SITE_CHECKS
 from adapters.solace.readiness.services import HIGH_CLEAR, HIGH_SET
-from orchestrator.core import fill_estimate
+from orchestrator.family import fill_estimate
 from orchestrator.family.readiness import Readiness, SiteRead, is_good, matter
 from orchestrator.model.findings import Finding, Level
 from orchestrator.model.inventory import Device, FenceOption, Pair, Site

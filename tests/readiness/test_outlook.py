@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from orchestrator.core.fill_estimate import Filling
+from adapters.solace.outlook import Outlook, outlook
+from orchestrator.family.fill_estimate import Filling
 from orchestrator.model.readings_solace import QueueDepth, ReplicationStatus
-from orchestrator.reports.outlook import Outlook, outlook
 
 
 def seen(

@@ -184,12 +184,12 @@ def stop_in_the_suspension(shell: Shell, outage: str) -> Ended:
 
 
 def test_ctrl_c_in_a_suspension(shell: Shell, outage: str) -> None:
-    """Law: who stops the watch in the course of a suspension is told which run of it stands unfinished, how to go on
-    with it, and where to see whether it happened; the exit code is that of the run."""
+    """Law: who stops the watch in the course of a suspension is told which run of it is unfinished, how to resume
+    it, and where to see whether it happened; the exit code is that of the run."""
     ended = stop_in_the_suspension(shell, outage)
     [run] = suspensions(shell)
     assert run["outcome"] is None
-    assert ended.complaint == f"stopped in the suspension of {VPN}: run {run['run']} stands unfinished"
+    assert ended.complaint == f"stopped in the suspension of {VPN}: run {run['run']} is unfinished"
     assert f"`failover resume {run['run']}`" in ended.err
     assert "`failover status` shows whether replication is suspended" in ended.err
     assert ended.err.endswith("nobody watches the queue any more\n")
@@ -208,19 +208,19 @@ def test_what_is_known_of_a_suspension(shell: Shell, outage: str, is_begun: bool
     wish = PlanRequest("solace/suspend", Path(outage), (VPN,), False, None, "ny", ev.Policy())
     report, said, _ = stopped_in(tools, make_plan(tools, wish), since if is_begun else shell.clock.now())
     assert (None if report is None else report.run) == (run["run"] if is_begun else None)
-    assert said.endswith(f"run {run['run']} had ended, done" if is_begun else "began: nothing was changed")
+    assert said.endswith(f"run {run['run']} had ended, done" if is_begun else "started: nothing was changed")
 
 
-def test_beside_a_suspension_that_stands_unfinished(shell: Shell, outage: str) -> None:
-    """Law: beside its own half-done suspension the watch begins none, and says once, not at each look, that it stands
-    unfinished and how to go on; once somebody has called it off, replication is suspended by another run."""
+def test_beside_an_unfinished_suspension(shell: Shell, outage: str) -> None:
+    """Law: beside its own half-done suspension the watch starts none, and says once, not in each round, that it is
+    unfinished and how to resume it; once it was aborted, replication is suspended by another run."""
     stop_in_the_suspension(shell, outage)
     shell.clock.sleep(LEASE_SECONDS)  # whose process ended is not known to lead it any more
     [run] = suspensions(shell)
     ended = watch(shell, outage, "--suspend-at", "1%", seconds=200)
     assert suspensions(shell) == [run]
     assert ended.code == 8
-    assert ended.complaint == f"the suspension of {VPN}, run {run['run']}, stands unfinished, and nobody leads it"
+    assert ended.complaint == f"the suspension of {VPN}, run {run['run']}, is unfinished, and no process leads it"
     assert f"`failover resume {run['run']}`" in ended.hint
     assert "being suspended" not in ended.err
     shell("abort", run["run"])

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from adapters.amps.outlook import Observation, outlook
 from orchestrator.model.outcome import Failure
 from orchestrator.model.readings_amps import (
     Clients,
@@ -20,7 +21,6 @@ from orchestrator.model.readings_amps import (
     Transport,
     Transports,
 )
-from orchestrator.reports.outlook_amps import AmpsLook, outlook_amps
 from tests.cli.shell import Ended, Shell
 from tests.readiness.amps_night import LDN, NY, AmpsNight, amps_night
 
@@ -121,7 +121,7 @@ def test_readings_are_kept(night: AmpsNight) -> None:
 CUT = Links(mate="m", interval_s=10.0, items=(Link(name="m", connected=False, sync=False, configured_sync=True),))
 CALM = Link(name="m", connected=True, sync=True, configured_sync=True, behind_s=0.0, calm_s=60.0, steady_s=60.0)
 ROOMY = TransactionLog(bytes=10 * 1024**2, capacity_bytes=1024**3, oldest_at=0.0, newest_at=600.0, outage_s=3_600.0)
-LOOK = AmpsLook(
+LOOK = Observation(
     transports=Transports(items=(Transport(name="t", replication=False, enabled=True),)),
     clients=Clients(count=3),
     links=Links(mate="m", interval_s=10.0, items=(CALM,)),
@@ -134,8 +134,8 @@ def links(**changes: Any) -> Links:
     return Links(mate="m", interval_s=10.0, items=(CALM.model_copy(update=changes),))
 
 
-def said(look: AmpsLook) -> tuple[str, str]:
-    found = outlook_amps(look, service="orders", mate="ny")
+def said(look: Observation) -> tuple[str, str]:
+    found = outlook(look, service="orders", mate="ny")
     return found.state, found.sentence
 
 
@@ -170,7 +170,7 @@ def test_everything_told() -> None:
 
 def test_nothing_told() -> None:
     """Law: what failed is unknown, with its reason; no figure stands for it."""
-    look = AmpsLook.of({"links": Failure(kind="UnreadableReply", text="no sense")})
+    look = Observation.of({"links": Failure(kind="UnreadableReply", text="no sense")})
     assert said(look) == (
         "unknown",
         "clients unknown, whether it lets them in is unknown, whether its link to ny is connected is unknown, "
@@ -191,9 +191,9 @@ def test_nothing_told() -> None:
 def test_what_to_do_about_the_journals(log: dict[str, Any], advice: str) -> None:
     """Law: while the mate is away, room that runs out is said with what helps; a suspension is not offered."""
     look = replace(LOOK, links=CUT, log=ROOMY.model_copy(update=log))
-    found = outlook_amps(look, service="orders", mate="ny").advice
+    found = outlook(look, service="orders", mate="ny").advice
     assert found.startswith(advice) if advice else found == ""
-    assert outlook_amps(replace(look, links=LOOK.links), service="orders", mate="ny").advice == ""
+    assert outlook(replace(look, links=LOOK.links), service="orders", mate="ny").advice == ""
 
 
 def test_headroom_that_nobody_wrote_down() -> None:

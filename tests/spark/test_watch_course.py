@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from orchestrator.core.drain_estimate import forecast
-from orchestrator.core.fill_estimate import Sample, filling
+from orchestrator.family.fill_estimate import Sample, filling
 from orchestrator.model.readings import Role
 from pipeline.watch.alerts import UNUSABLE, AnyCourse, standing_of
 from pipeline.watch.arrivals import KEPT_MAX, Rules
@@ -73,7 +73,7 @@ def test_the_rate_is_that_of_a_run() -> None:
 
 
 def test_the_time_until_full_is_that_of_a_watch() -> None:
-    """Law: percent and time until full are those of orchestrator.core.fill_estimate over the window."""
+    """Law: percent and time until full are those of orchestrator.family.fill_estimate over the window."""
     seen = [Seen(10.0 * n, 100 * n, 2.0 * n, 1_000.0, role=Role.ACTIVE) for n in range(60)]
     standing = standing_of(fold_all([file_of([one]) for one in seen]).courses[KEY], *KEY, RULES)
     known = filling([Sample(one.after, one.messages, one.usage_mb, one.quota_mb) for one in seen[-31:]])

@@ -48,8 +48,9 @@ def watch(
       failover watch --all --readings readings
       failover watch --service orders --inventory amps.yaml
     """
-    from orchestrator.cli.pairs.watch import WatchRequest, watch_queues
+    from orchestrator.cli.pairs.watch import watch_pair
     from orchestrator.cli.tools import tools as tools_of
+    from orchestrator.operations.watch.request import WatchRequest
 
     request = WatchRequest(
         services=tuple(vpn or ()),
@@ -59,9 +60,9 @@ def watch(
         inventory=inventory,
         interval_s=seconds_of("--interval", interval),
         suspend_at=None if suspend_at is None else percent_of("--suspend-at", suspend_at),
-        readings=readings,
+        keeps_samples=readings is not None,
     )
-    raise typer.Exit(watch_queues(tools_of(context), request, as_json=as_json))
+    raise typer.Exit(watch_pair(tools_of(context), request, readings, as_json=as_json))
 
 
 def seconds_of(option: str, text: str, *, least: float | None = None) -> float:

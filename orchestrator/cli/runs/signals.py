@@ -5,17 +5,12 @@ from __future__ import annotations
 import signal
 import threading
 from collections.abc import Iterator
-from contextlib import closing, contextmanager
+from contextlib import contextmanager
 from types import FrameType
-from typing import TYPE_CHECKING
 
 import typer
 
 from orchestrator.cli.render.terminal import say_error
-
-if TYPE_CHECKING:
-    from orchestrator.model import events as ev
-    from orchestrator.operations.runtime import Tools
 
 
 @contextmanager
@@ -85,15 +80,3 @@ def stopped_in_order(what_stays: str = "a result that was not finished does not 
 
 def _stop(number: int, frame: FrameType | None) -> None:
     raise KeyboardInterrupt
-
-
-def stop_with_its_run(tools: Tools, plan: ev.Plan) -> None:
-    """Whoever stops a run that such a command leads stops the command too. Raises ``KeyboardInterrupt``."""
-    from orchestrator.core.run import fold
-    from orchestrator.journal.lease import claims, service_key
-
-    with closing(tools.journal()) as journal:
-        claimed = claims(journal)
-        owners = {claimed.get(service_key(plan, service)) for service in plan.services}
-        if any(run is not None and fold(journal.records(run)).status == "paused" for run in owners):
-            raise KeyboardInterrupt

@@ -1,1 +1,1 @@
-"""What a watch knows of one queue, and of a suspension."""
+"""Following a pair for as long as an operator wants: rounds of readings, samples, and the suspension of replication."""

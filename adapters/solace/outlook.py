@@ -11,12 +11,12 @@ from dataclasses import dataclass
 from typing import Literal
 
 from orchestrator.ages import span
-from orchestrator.core.fill_estimate import HIGH_SET, Filling
 from orchestrator.counting import counted
+from orchestrator.family.fill_estimate import HIGH_SET, Filling
 from orchestrator.model.readings_solace import QueueDepth, ReplicationStatus
 
 State = Literal["unknown", "empty", "draining", "standing", "filling", "full"]
-# So long before it is full somebody should know, seconds.
+# So long before it is full an operator should know, seconds.
 _SOON_S = 3_600.0
 # Later than this it is not said when: no few minutes tell of it, seconds.
 _TOLD_S = 30 * 86_400.0
@@ -43,7 +43,7 @@ def outlook(
 ) -> Outlook:
     """How the queue of one service at the acting site stands. ``seen`` is what the readings up to this one say.
 
-    ``suspends_at``: percent at which somebody will suspend replication without being told to.
+    ``suspends_at``: percent at which replication is suspended without an operator.
     """
     state = _state(queue, seen)
     parts = [_count(queue.messages), _usage(queue, seen), *_speed(queue, seen)]

@@ -13,23 +13,23 @@ from dataclasses import dataclass
 from typing import Literal, TypeVar
 
 from orchestrator.ages import span
-from orchestrator.core.fill_estimate import HIGH_CLEAR, HIGH_SET
 from orchestrator.counting import counted
+from orchestrator.family.fill_estimate import HIGH_CLEAR, HIGH_SET
 from orchestrator.model.outcome import Failure
 from orchestrator.model.reading import Reading, sum_of
 from orchestrator.model.readings_amps import Clients, Links, Queues, TransactionLog, Transports
 
 Read = TypeVar("Read")
-# silent: it does not answer. unknown: it does not tell of its link. waiting: its publishers wait for a mate that is away.
-# alone: the mate is away, and nobody waits. behind: connected, and the mate lacks something, or may. linked: connected,
-# and it says that it is hardly behind.
+# silent: it does not answer. unknown: it does not report its link. waiting: its publishers wait for a mate that is away.
+# alone: the mate is away, and no publisher waits. behind: connected, and the mate lacks something, or may. linked:
+# connected, and it reports that it is hardly behind.
 State = Literal["silent", "unknown", "waiting", "alone", "behind", "linked"]
-# So long before there is no room left somebody should know, seconds.
+# So long before there is no room left an operator should know, seconds.
 _SOON_S = 3_600.0
 # Acknowledgements come about each second (docs/sources/amps.md, 6.2).
 HARDLY_S = 1.0
 _MB = 1024.0**2
-# What may happen between two looks, in the words of `failover watch`.
+# What may happen between two rounds, in the words of `failover watch`.
 HAPPENED: Mapping[str, str] = {
     "silent": "it does not answer any more",
     "answers": "it answers again",
@@ -43,9 +43,9 @@ HAPPENED: Mapping[str, str] = {
 
 
 @dataclass(frozen=True, slots=True)
-class AmpsLook:
-    """What one look at one service's instance found; None: it was not told. ``cut_s``: for how long its link to its mate
-    has been seen as not connected. ``silence``: why it does not answer."""
+class Observation:
+    """What one round found of one service's instance; None: it does not report it. ``cut_s``: for how long its
+    link to its mate has been read as not connected. ``silence``: why it does not answer."""
 
     silence: str = ""
     transports: Transports | None = None
@@ -57,7 +57,7 @@ class AmpsLook:
     untold: tuple[str, ...] = ()
 
     @classmethod
-    def of(cls, found: Mapping[str, Reading | Failure]) -> AmpsLook:
+    def of(cls, found: Mapping[str, Reading | Failure]) -> Observation:
         """From answers by reading; what failed is untold, with the reason."""
         return cls(
             transports=_had(found, Transports),
@@ -82,7 +82,7 @@ def _had(found: Mapping[str, Reading | Failure], kind: type[Read]) -> Read | Non
 
 
 @dataclass(frozen=True, slots=True)
-class AmpsOutlook:
+class Outlook:
     """``sentence``: how it stands. ``advice``: what to do, or empty."""
 
     state: State
@@ -90,28 +90,28 @@ class AmpsOutlook:
     advice: str = ""
 
 
-def outlook_amps(look: AmpsLook, *, service: str, mate: str) -> AmpsOutlook:
+def outlook(seen: Observation, *, service: str, mate: str) -> Outlook:
     """How one service's instance stands. ``mate``: the other site."""
-    state = _state(look)
+    state = _state(seen)
     if state == "silent":
-        return AmpsOutlook(state, f"it does not answer: {look.silence}")
-    parts = [_doors(look), _link(look, mate), *_lacking(look, state, mate), *_owned(look), _journals(look)]
-    parts += [f"not told: {text}" for text in look.untold]
-    return AmpsOutlook(state, ", ".join(parts), _advice(look, state, service, mate))
+        return Outlook(state, f"it does not answer: {seen.silence}")
+    parts = [_doors(seen), _link(seen, mate), *_lacking(seen, state, mate), *_owned(seen), _journals(seen)]
+    parts += [f"not told: {text}" for text in seen.untold]
+    return Outlook(state, ", ".join(parts), _advice(seen, state, service, mate))
 
 
-def figures_of(look: AmpsLook) -> dict[str, object]:
+def figures_of(seen: Observation) -> dict[str, object]:
     """As numbers; what is not told is None, and so is always how many messages the mate lacks."""
-    doors, links, queues, log = look.transports, look.links, look.queues, look.log
-    percent = look.percent_full
+    doors, links, queues, log = seen.transports, seen.links, seen.queues, seen.log
+    percent = seen.percent_full
     return {
         "open": None if doors is None else doors.open,
-        "clients": None if look.clients is None else look.clients.count,
+        "clients": None if seen.clients is None else seen.clients.count,
         "connected": None if links is None else links.connected,
         "sync": None if links is None else links.sync,
         "downgraded": None if links is None else links.downgraded,
         "behind_s": None if links is None else links.behind_s,
-        "cut_s": look.cut_s,
+        "cut_s": seen.cut_s,
         "unreplicated_messages": None,
         "owned": None if queues is None else queues.owned,
         "journal_bytes": None if log is None else log.bytes,
@@ -121,10 +121,10 @@ def figures_of(look: AmpsLook) -> dict[str, object]:
     }
 
 
-def _state(look: AmpsLook) -> State:
-    if look.silence:
+def _state(seen: Observation) -> State:
+    if seen.silence:
         return "silent"
-    links = look.links
+    links = seen.links
     if links is None or links.connected is None:
         return "unknown"
     if not links.connected:
@@ -134,17 +134,17 @@ def _state(look: AmpsLook) -> State:
     return "behind" if links.downgraded or links.behind_s > HARDLY_S else "linked"
 
 
-def _doors(look: AmpsLook) -> str:
-    doors = look.transports
-    count = None if look.clients is None else look.clients.count
+def _doors(seen: Observation) -> str:
+    doors = seen.transports
+    count = None if seen.clients is None else seen.clients.count
     clients = "clients unknown" if count is None else counted(count, "client")
     if doors is None or (doors.open is None and doors.closed is None):
         return f"{clients}, whether it lets them in is unknown"
     return f"{clients}, {'open' if doors.open else 'CLOSED to clients' if doors.closed else 'open in part'}"
 
 
-def _link(look: AmpsLook, mate: str) -> str:
-    links = look.links
+def _link(seen: Observation, mate: str) -> str:
+    links = seen.links
     if links is None or links.connected is None:
         return f"whether its link to {mate} is connected is unknown"
     how = "acknowledging unknown" if links.sync is None else "sync" if links.sync else "async"
@@ -153,17 +153,17 @@ def _link(look: AmpsLook, mate: str) -> str:
     behind = "unknown how far behind" if links.behind_s is None else f"{links.behind_s:g} s behind"
     if links.connected:
         return f"link to {mate} {how}, {behind}"
-    since = f" for {span(look.cut_s)} or longer" if look.cut_s else ""
+    since = f" for {span(seen.cut_s)} or longer" if seen.cut_s else ""
     return f"link to {mate} NOT CONNECTED{since}, {how}, {behind}"
 
 
-def _lacking(look: AmpsLook, state: State, mate: str) -> Iterator[str]:
+def _lacking(seen: Observation, state: State, mate: str) -> Iterator[str]:
     if state in ("waiting", "alone"):
         yield f"how many messages {mate} lacks is unknown"
 
 
-def _owned(look: AmpsLook) -> Iterator[str]:
-    queues = look.queues
+def _owned(seen: Observation) -> Iterator[str]:
+    queues = seen.queues
     if queues is None or queues.items is None:
         yield "queues unknown"
     elif queues.present:
@@ -175,8 +175,8 @@ def _count(number: int | None) -> str:
     return "unknown" if number is None else f"{number:,}"
 
 
-def _journals(look: AmpsLook) -> str:
-    log, percent = look.log, look.percent_full
+def _journals(seen: Observation) -> str:
+    log, percent = seen.log, seen.percent_full
     if log is None or log.bytes is None:
         return "journals unknown"
     size = f"journals {log.bytes / _MB:,.0f} MB"
@@ -188,17 +188,17 @@ def _journals(look: AmpsLook) -> str:
     return f"{size}, {percent:.1f}% full, {left}"
 
 
-def _advice(look: AmpsLook, state: State, service: str, mate: str) -> str:
+def _advice(seen: Observation, state: State, service: str, mate: str) -> str:
     if state == "waiting":
         return (
             f"publishers wait for {mate}. If it is dead, `failover uncontrolled --service {service} --failed {mate}` "
             "downgrades the link; if it is alive and cut off, both may be serving"
         )
-    if state == "behind" and look.links is not None and look.links.keeping_up:
+    if state == "behind" and seen.links is not None and seen.links.keeping_up:
         return f"{mate} is back and keeps up: `failover restore --service {service} --site {mate}` upgrades the link"
     if state != "alone":
         return ""
-    log, percent = look.log, look.percent_full
+    log, percent = seen.log, seen.percent_full
     is_soon = log is not None and log.survives_s is not None and log.survives_s <= _SOON_S
     if is_soon or (percent is not None and percent >= HIGH_SET):
         return (

@@ -1,0 +1,180 @@
+"""Follows the services of a pair, and has replication suspended where that was asked for.
+
+It reads through sessions that can only read; what changes something is a recorded run.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack
+from dataclasses import dataclass
+
+from orchestrator.core.pair_position import end_of
+from orchestrator.errors import DefinitionError, NotStarted
+from orchestrator.family.contract import Adapter
+from orchestrator.family.offers import Offering, offering
+from orchestrator.family.reachability import probe
+from orchestrator.family.watch import Answers, Follower, WatchPart, WatchTarget
+from orchestrator.model import events as ev
+from orchestrator.model.inventory import Inventory, Pair, Site
+from orchestrator.operations.families import known_family, not_offered
+from orchestrator.operations.read_only_sessions import reading_only
+from orchestrator.operations.runs.plan import services_of
+from orchestrator.operations.runtime import Tools
+from orchestrator.operations.watch.facets import FacetWatch
+from orchestrator.operations.watch.request import Keeper, Listener, TargetRead, WatchRequest, WatchResult
+from orchestrator.operations.watch.suspension import Suspender
+
+_WHICH = "see `failover status`; two standby or two active sites of a service: `failover repair`; or name it: --site"
+
+
+def watch_of(
+    tools: Tools,
+    inventory: Inventory,
+    request: WatchRequest,
+    *,
+    keeper: Keeper,
+    lead: Callable[[ev.Plan], int],
+    tell: Listener,
+) -> Watch | FacetWatch:
+    """The watch that is asked for. Raises ``DefinitionError``, also for an option that the family does not offer, and
+    ``NotStarted`` where it is unknown which site is active."""
+    services, pair = services_of(inventory, request.plan("", request.services, source=None, policy=ev.Policy()))
+    family = offering(known_family(tools, inventory.sites[pair.sites[0]]))
+    part = family.watch()
+    if request.suspend_at is not None and (part is None or not part.suspends):
+        raise _no_suspension(family.name, part)
+    if part is None:
+        if request.keeps_samples:
+            raise not_offered(family.name, "--readings", lambda one: one.watch() is not None)
+        if request.site is not None:
+            raise DefinitionError(f"both sites of the family {family.name} are watched", hint="leave --site out")
+        return FacetWatch(tools, inventory, pair, family, services, request.interval_s, tell)
+    cast = _Cast(tools, inventory, pair, family, part, tuple(services))
+    sites = cast.sites(request.site)
+    mate, runbook = pair.mate_of(sites[0]), f"{family.name}/{part.suspends}"
+    suspender = Suspender(tools, request, runbook, sites[0], mate, lead=lead, tell=tell)
+    return Watch(cast, request, sites, keeper, suspender, tell)
+
+
+def _no_suspension(family: str, part: WatchPart | None) -> DefinitionError:
+    if part is None or not part.no_suspension:
+        return not_offered(
+            family, "--suspend-at", lambda one: (own := one.watch()) is not None and bool(own.suspends)
+        )
+    hint = "leave --suspend-at out; `failover watch` says how long there is room, and what helps"
+    return DefinitionError(part.no_suspension, hint=hint)
+
+
+@dataclass(frozen=True, slots=True)
+class _Cast:
+    """What is watched."""
+
+    tools: Tools
+    inventory: Inventory
+    pair: Pair
+    family: Offering
+    part: WatchPart
+    services: tuple[str, ...]
+
+    def sites(self, wanted: str | None) -> Sequence[str]:
+        """The named site; else both, or where only the active one is watched that which alone serves all services."""
+        if wanted is not None:
+            if wanted not in self.pair.sites:
+                one, other = self.pair.sites
+                raise DefinitionError(
+                    f"{wanted!r} is not a site of the pair {self.pair.name}", hint=f"--site {one} or {other}"
+                )
+            return (wanted,)
+        if not self.part.active_by:
+            return self.pair.sites
+        with ThreadPoolExecutor(2) as pool:
+            active = list(pool.map(self._serves_any, [self.inventory.sites[name] for name in self.pair.sites]))
+        serving = [name for name, found in zip(self.pair.sites, active, strict=True) if found]
+        if len(serving) == 1:
+            return serving
+        what = "both sites serve some of them" if serving else "neither site says that it is active"
+        raise NotStarted(f"{what}: {', '.join(self.services)}", hint=_WHICH)
+
+    def _serves_any(self, site: Site) -> bool:
+        reading = self.part.active_by
+        with reading_only(self.tools, site) as adapter:
+            found = {reading: probe(adapter, reading, self.services)}
+        return any(end_of(self.family, site.name, found, one, (reading,)).serves for one in self.services)
+
+
+class Watch:
+    """One watch, until an operator stops it or pauses a suspension of it."""
+
+    def __init__(
+        self,
+        cast: _Cast,
+        request: WatchRequest,
+        sites: Sequence[str],
+        keeper: Keeper,
+        suspender: Suspender,
+        tell: Listener,
+    ) -> None:
+        self._cast, self._request, self._sites, self._keeper = cast, request, sites, keeper
+        self._suspender, self._tell, self._clock = suspender, tell, cast.tools.clock
+        self._simulated = cast.tools.is_simulated(cast.inventory)
+        self._followed: Mapping[tuple[str, str], Follower] = {
+            (service, site): cast.part.follow(WatchTarget(service, site, cast.pair.mate_of(site), request.suspend_at))
+            for service in cast.services
+            for site in sites
+        }
+
+    def run(self) -> None:
+        """Read, report, suspend if asked to, wait."""
+        with ExitStack() as stack, ThreadPoolExecutor(len(self._sites)) as pool:
+            adapters = {
+                site: stack.enter_context(reading_only(self._cast.tools, self._cast.inventory.sites[site]))
+                for site in self._sites
+            }
+            while not self._round(adapters, pool):
+                self._clock.sleep(self._pause())
+
+    def result(self) -> WatchResult:
+        """How it ended."""
+        interrupted = self._suspender.interrupted()
+        known = {key: figures for key, one in self._followed.items() if (figures := one.figures()) is not None}
+        is_one = bool(self._cast.part.active_by)
+        by_site = {
+            service: {site: figures for (name, site), figures in known.items() if name == service}
+            for service, _ in known
+        }
+        services = {service: figures for (service, _), figures in known.items()} if is_one else by_site
+        site = self._sites[0] if is_one else None
+        text = f"stopped; nobody watches {self._cast.part.what} any more"
+        return WatchResult(text, services, self._suspender.exit_code, site, interrupted)
+
+    def _round(self, adapters: Mapping[str, Adapter], pool: ThreadPoolExecutor) -> bool:
+        """Returns whether the watch is over."""
+        now, services = self._clock.now(), self._cast.services
+        seen = self._read(adapters, pool)
+        for site, answers in seen.items():
+            mate = self._cast.pair.mate_of(site)
+            self._keeper.keep(site, answers, services, now, simulated=self._simulated, mate=mate)
+        for (service, site), one in self._followed.items():
+            row = one.take({name: found[service] for name, found in seen[site].items()}, now)
+            if row is not None:
+                self._tell(TargetRead(now, service, site, row))
+        return any(
+            self._suspender.is_due(service, one, now) and self._suspender.suspend(service, one, now)
+            for (service, _), one in self._followed.items()
+        )
+
+    def _read(self, adapters: Mapping[str, Adapter], pool: ThreadPoolExecutor) -> Mapping[str, Answers]:
+        read, services = self._cast.part.read, self._cast.services
+        if len(adapters) == 1:  # an interrupt ends it at once, and waits for no thread
+            return {site: read(adapter, services) for site, adapter in adapters.items()}
+        asked = {site: pool.submit(read, adapter, services) for site, adapter in adapters.items()}
+        return {site: found.result() for site, found in asked.items()}
+
+    def _pause(self) -> float:
+        """Until the next round: shorter when a queue will be as full as it is waited for before that."""
+        mark, due = self._request.suspend_at, [self._request.interval_s]
+        if mark is not None:
+            due += [max(1.0, left) for one in self._followed.values() if (left := one.reaches_in_s(mark)) is not None]
+        return min(due)
