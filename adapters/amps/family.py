@@ -5,6 +5,17 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from adapters.amps.reading_models import (
+    Bootstrap,
+    Clients,
+    Instance,
+    Links,
+    Permissions,
+    Queues,
+    Sow,
+    TransactionLog,
+    Transports,
+)
 from adapters.amps.sow_complete import SOW_COMPLETE
 from orchestrator.family.guard import MakeGuard
 from orchestrator.family.moves import Given, Kind, MoveOption
@@ -17,17 +28,6 @@ from orchestrator.family.watch import WatchPart
 from orchestrator.model.facets import Facet
 from orchestrator.model.families import SHIPPED, Words
 from orchestrator.model.inventory import Site
-from orchestrator.model.readings_amps import (
-    Bootstrap,
-    Clients,
-    Instance,
-    Links,
-    Permissions,
-    Queues,
-    Sow,
-    TransactionLog,
-    Transports,
-)
 
 
 @dataclass(frozen=True, kw_only=True)

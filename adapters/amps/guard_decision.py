@@ -10,11 +10,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from adapters.amps.reading_models import Transports
 from orchestrator.family.guard import GuardDecision
 from orchestrator.model.outcome import Failure
 from orchestrator.model.reading import Reading
 from orchestrator.model.readings import Reachability
-from orchestrator.model.readings_amps import Transports
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,12 +12,12 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Literal, TypeVar
 
+from adapters.amps.reading_models import Clients, Links, Queues, TransactionLog, Transports
 from orchestrator.ages import span
 from orchestrator.counting import counted
 from orchestrator.family.fill_estimate import HIGH_CLEAR, HIGH_SET
 from orchestrator.model.outcome import Failure
 from orchestrator.model.reading import Reading, sum_of
-from orchestrator.model.readings_amps import Clients, Links, Queues, TransactionLog, Transports
 
 Read = TypeVar("Read")
 # silent: it does not answer. unknown: it does not report its link. waiting: its publishers wait for a mate that is away.

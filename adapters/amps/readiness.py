@@ -10,6 +10,15 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TypeVar
 
+from adapters.amps.reading_models import (
+    Bootstrap,
+    Instance,
+    Links,
+    Permissions,
+    Queues,
+    TransactionLog,
+    Transports,
+)
 from orchestrator.ages import span
 from orchestrator.family.readiness import (
     Checked,
@@ -27,15 +36,6 @@ from orchestrator.model.findings import Finding, Level
 from orchestrator.model.inventory import Pair
 from orchestrator.model.outcome import Failure
 from orchestrator.model.reading import Reading
-from orchestrator.model.readings_amps import (
-    Bootstrap,
-    Instance,
-    Links,
-    Permissions,
-    Queues,
-    TransactionLog,
-    Transports,
-)
 
 READINGS = ("instance", "transports", "links", "queues", "transaction_log", "bootstrap", "permissions")
 SERVICE_CHECKS = (

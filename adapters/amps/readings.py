@@ -12,10 +12,7 @@ from adapters.amps.config.model import REPLICATION_TYPES
 from adapters.amps.document import Node, count_in, flag_in, list_in, moment_in, seconds_in, text_in, uptime_in
 from adapters.amps.instances import AmpsInstance
 from adapters.amps.paths import CONFIGURATION, look_at
-from orchestrator.errors import CommandRejected, NoSuchService
-from orchestrator.family.contract import ReadingSpec
-from orchestrator.model.reading import Reading, sum_of
-from orchestrator.model.readings_amps import (
+from adapters.amps.reading_models import (
     Bootstrap,
     Clients,
     Instance,
@@ -30,6 +27,9 @@ from orchestrator.model.readings_amps import (
     Transport,
     Transports,
 )
+from orchestrator.errors import CommandRejected, NoSuchService
+from orchestrator.family.contract import ReadingSpec
+from orchestrator.model.reading import Reading, sum_of
 
 _WHO = ("name", "group", "version", "uptime", "timestamp")
 _NAMES_KEPT = 5

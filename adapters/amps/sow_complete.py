@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+from adapters.amps.reading_models import Sow
 from orchestrator.counting import counted
 from orchestrator.model.comparisons import Rule
 from orchestrator.model.plan import Outage
 from orchestrator.model.reading import Reading
-from orchestrator.model.readings_amps import Sow
 
 
 def sow_reasons(instance: Sow, mate: Sow) -> list[str]:

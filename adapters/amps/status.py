@@ -5,8 +5,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from adapters.amps.reading_models import Clients, Links, Queues, Transports
 from orchestrator.family.status import Answers, Figures, StatusPart, first_failure, shown
-from orchestrator.model.readings_amps import Clients, Links, Queues, Transports
 
 READINGS = ("transports", "clients", "links", "queues")
 

@@ -15,6 +15,7 @@ from contextlib import suppress
 from typing import ClassVar
 
 from adapters.mock import site_readings, wording
+from adapters.solace.reading_models import DeviceHealth, QueueDepth, Transactions
 from orchestrator.errors import (
     AdapterError,
     AuthenticationFailed,
@@ -41,7 +42,6 @@ from orchestrator.family.contract import (
 from orchestrator.model.inventory import Site
 from orchestrator.model.outcome import Effect, Failure
 from orchestrator.model.reading import Reading
-from orchestrator.model.readings_solace import DeviceHealth, QueueDepth, Transactions
 from simulator.solace.appliance import NoSuchObject, Refused
 from simulator.solace.browsing import Browsing
 from simulator.solace.fault_injection import Seen

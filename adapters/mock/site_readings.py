@@ -5,11 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Literal
 
-from orchestrator.clock import Clock
-from orchestrator.errors import NoSuchService, NotServing, Unreachable
-from orchestrator.model.outcome import Failure
-from orchestrator.model.readings import Role
-from orchestrator.model.readings_solace import (
+from adapters.solace.reading_models import (
     Bridge,
     EndpointDepth,
     Endpoints,
@@ -20,6 +16,10 @@ from orchestrator.model.readings_solace import (
     Transaction,
     TransactionState,
 )
+from orchestrator.clock import Clock
+from orchestrator.errors import NoSuchService, NotServing, Unreachable
+from orchestrator.model.outcome import Failure
+from orchestrator.model.readings import Role
 from simulator.solace.appliance import BridgeName, NoSuchObject, TransactionView
 from simulator.solace.node import SimulatedAppliance
 

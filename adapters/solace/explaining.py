@@ -13,12 +13,12 @@ from collections.abc import Iterator, Sequence
 from adapters.solace.dialect import SOLACE
 from adapters.solace.labels import Term, plain
 from adapters.solace.parse_redundancy import Activity, Spool
+from adapters.solace.reading_models import Bridge, TransactionState
 from adapters.solace.refusals import refusal
 from adapters.solace.spec import READINGS
 from adapters.solace.tables import Span, label_in, lines_of, rule_in
 from orchestrator.model.exchanges import Exchange, Explanation
 from orchestrator.model.readings import Role
-from orchestrator.model.readings_solace import Bridge, TransactionState
 
 # Words that head a column, or end a label, under which names are.
 _NAMING = re.compile(

@@ -8,11 +8,11 @@ than the fail-over.
 
 from __future__ import annotations
 
+from adapters.solace.reading_models import EndpointDepth, Endpoints
 from orchestrator.counting import counted
 from orchestrator.model.comparisons import RISK_GATE, Rule
 from orchestrator.model.plan import Outage
 from orchestrator.model.reading import Reading
-from orchestrator.model.readings_solace import EndpointDepth, Endpoints
 
 
 def unsafe_reasons(acting: Endpoints, returning: Endpoints, outage: Outage | None) -> list[str]:

@@ -6,6 +6,15 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from adapters.solace.failback import FAILBACK_SAFE
+from adapters.solace.reading_models import (
+    DeviceHealth,
+    Endpoints,
+    Fence,
+    Platform,
+    QueueDepth,
+    ReplicationStatus,
+    Transactions,
+)
 from orchestrator.family.guard import MakeGuard
 from orchestrator.family.moves import Given, Kind, MoveOption
 from orchestrator.family.offers import Offering
@@ -16,15 +25,6 @@ from orchestrator.family.watch import WatchPart
 from orchestrator.model.facets import Facet
 from orchestrator.model.families import SHIPPED, Words
 from orchestrator.model.inventory import Site
-from orchestrator.model.readings_solace import (
-    DeviceHealth,
-    Endpoints,
-    Fence,
-    Platform,
-    QueueDepth,
-    ReplicationStatus,
-    Transactions,
-)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -7,11 +7,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from adapters.solace.guard_decision import GuardObservation, decide_guard
+from adapters.solace.reading_models import Fence, ReplicationStatus
 from orchestrator.errors import NotStarted
 from orchestrator.family.guard import GuardDecision, GuardSessions, GuardTarget
 from orchestrator.family.reachability import REACHABILITY
 from orchestrator.model.readings import Reachability, Role
-from orchestrator.model.readings_solace import Fence, ReplicationStatus
 
 _FENCING, _STANDBY_ONLY = "solace/guard", "solace/guard-standby"
 

@@ -10,9 +10,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from adapters.solace.reading_models import Fence
 from orchestrator.family.guard import GuardDecision
 from orchestrator.model.readings import Reachability, Role
-from orchestrator.model.readings_solace import Fence
 
 
 @dataclass(frozen=True, slots=True)

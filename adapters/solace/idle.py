@@ -13,13 +13,13 @@ from dataclasses import replace
 from typing import TypeVar
 
 from adapters.solace.fencing import Attempt, on_every_node
+from adapters.solace.reading_models import ReplicationStatus
 from adapters.solace.serving import Askable, Nodes
 from orchestrator.errors import NotServing
 from orchestrator.family.contract import Call, Permit, Result
 from orchestrator.model.outcome import Effect, Failure
 from orchestrator.model.reading import Reading
 from orchestrator.model.readings import Role
-from orchestrator.model.readings_solace import ReplicationStatus
 
 N = TypeVar("N", bound=Askable)
 Read = Callable[[N, Sequence[str]], Mapping[str, Reading | Failure]]

@@ -10,10 +10,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal
 
+from adapters.solace.reading_models import QueueDepth, ReplicationStatus
 from orchestrator.ages import span
 from orchestrator.counting import counted
 from orchestrator.family.fill_estimate import HIGH_SET, Filling
-from orchestrator.model.readings_solace import QueueDepth, ReplicationStatus
 
 State = Literal["unknown", "empty", "draining", "standing", "filling", "full"]
 # So long before it is full an operator should know, seconds.

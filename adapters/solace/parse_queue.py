@@ -13,9 +13,9 @@ import re
 from collections.abc import Mapping
 
 from adapters.solace.labels import Term, plain
+from adapters.solace.reading_models import QueueDepth
 from adapters.solace.refusals import is_refusal_line, unreadable
 from adapters.solace.tables import label_in, lines_of
-from orchestrator.model.readings_solace import QueueDepth
 
 REPLICATION_QUEUE = "#MSGVPN_REPLICATION_DATA_QUEUE"
 

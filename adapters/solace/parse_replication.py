@@ -13,10 +13,10 @@ import re
 from typing import Literal
 
 from adapters.solace.labels import Term
+from adapters.solace.reading_models import Bridge, ReplicationStatus
 from adapters.solace.refusals import unreadable
 from adapters.solace.tables import Span, cut, letters_in, lines_of, rule_in
 from orchestrator.model.readings import Role
-from orchestrator.model.readings_solace import Bridge, ReplicationStatus
 
 _HEADER = re.compile(r"\s*Message[ -]VPN\s+[A-Z](?: [A-Z])*", re.IGNORECASE)
 _UP = {"U": True, "D": False}

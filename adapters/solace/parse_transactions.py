@@ -13,9 +13,9 @@ from collections.abc import Iterator, Mapping
 from typing import Literal, NamedTuple
 
 from adapters.solace.labels import Term, plain
+from adapters.solace.reading_models import Transaction, TransactionState
 from adapters.solace.refusals import is_refusal_line, unreadable
 from adapters.solace.tables import Span, cut, label_in, letters_in, lines_of, rule_in
-from orchestrator.model.readings_solace import Transaction, TransactionState
 
 _TYPES: Mapping[str, Literal["xa", "local"]] = {"X": "xa", "L": "local", "XA": "xa", "LOCAL": "local"}
 _STATES = {state.name[0]: state for state in TransactionState} | {state.name: state for state in TransactionState}

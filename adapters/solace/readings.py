@@ -16,16 +16,16 @@ from adapters.solace.nodes import Node
 from adapters.solace.parse_queue import REPLICATION_QUEUE, parse_queues
 from adapters.solace.parse_replication import parse_replication
 from adapters.solace.parse_transactions import Listed, is_silent, parse_transactions
-from orchestrator.errors import AdapterError, CommandRejected, NoSuchService, UnreadableReply
-from orchestrator.model.outcome import Failure
-from orchestrator.model.reading import Reading
-from orchestrator.model.readings_solace import (
+from adapters.solace.reading_models import (
     QueueDepth,
     ReplicationStatus,
     Transaction,
     Transactions,
     TransactionState,
 )
+from orchestrator.errors import AdapterError, CommandRejected, NoSuchService, UnreadableReply
+from orchestrator.model.outcome import Failure
+from orchestrator.model.reading import Reading
 
 T = TypeVar("T")
 Answers = dict[str, Reading | Failure]

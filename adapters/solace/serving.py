@@ -11,9 +11,9 @@ from dataclasses import dataclass
 from typing import Generic, Protocol, TypeVar
 
 from adapters.solace.parse_redundancy import Redundancy, Spool
+from adapters.solace.reading_models import DeviceHealth
 from orchestrator.errors import AdapterError, AuthenticationFailed, HostKeyRejected, NotServing, Unreachable
 from orchestrator.model.inventory import Device, Site
-from orchestrator.model.readings_solace import DeviceHealth
 
 # Readings of the message spool. A member that does not serve shows it as empty, so who serves is asked again after.
 ONLY_WHILE_SERVING = frozenset({"replication_queue", "transactions", "endpoints"})

@@ -14,6 +14,7 @@ from typing import ClassVar, Generic, TypeVar
 from adapters.solace.fencing import SET_BACKBONE, set_backbones
 from adapters.solace.idle import configured_roles, gives_up_activity, make_standby
 from adapters.solace.names import checked_service
+from adapters.solace.reading_models import Fence, NodeFence, Platform
 from adapters.solace.serving import ONLY_WHILE_SERVING, Askable, Nodes
 from orchestrator.errors import AdapterError, Forbidden, NotObeyed, NotServing, Unreachable
 from orchestrator.family.contract import (
@@ -30,7 +31,6 @@ from orchestrator.family.contract import (
 from orchestrator.model.inventory import Site
 from orchestrator.model.outcome import Failure
 from orchestrator.model.reading import Reading
-from orchestrator.model.readings_solace import Fence, NodeFence, Platform
 
 Answers = dict[str, Reading | Failure]
 N = TypeVar("N", bound=Askable)

@@ -17,6 +17,7 @@ from adapters.solace.parse_endpoints import Message, Row, is_of, parse_endpoints
 from adapters.solace.parse_platform import config_sync_in, mate_in, moment_in, transaction_mode_in, version_in
 from adapters.solace.parse_queue import REPLICATION_QUEUE
 from adapters.solace.parse_replication import parse_replication
+from adapters.solace.reading_models import EndpointDepth, Endpoints, NodeFence, Platform
 from adapters.solace.refusals import unreadable
 from adapters.solace.tables import lines_of
 from orchestrator.errors import CommandRejected, Forbidden, NoSuchService, NotServing, UnreadableReply
@@ -24,7 +25,6 @@ from orchestrator.family.contract import EndpointKind
 from orchestrator.model.outcome import Failure
 from orchestrator.model.reading import Reading
 from orchestrator.model.readings import Role
-from orchestrator.model.readings_solace import EndpointDepth, Endpoints, NodeFence, Platform
 
 Answers = dict[str, Reading | Failure]
 Told = TypeVar("Told")

@@ -5,9 +5,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from adapters.solace.reading_models import QueueDepth, ReplicationStatus, Transactions, TransactionState
 from orchestrator.characters import typed
 from orchestrator.family.status import Answers, Figures, StatusPart, first_failure, shown
-from orchestrator.model.readings_solace import QueueDepth, ReplicationStatus, Transactions, TransactionState
 
 READINGS = ("replication", "replication_queue", "transactions")
 

@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import Literal
 
 from adapters.solace.outlook import outlook
+from adapters.solace.reading_models import QueueDepth, ReplicationStatus
 from orchestrator.family.contract import Adapter
 from orchestrator.family.fill_estimate import HIGH_SET, Sample, crossing, filling
 from orchestrator.family.reachability import probe
@@ -14,7 +15,6 @@ from orchestrator.family.watch import Answers, Follower, WatchLine, WatchPart, W
 from orchestrator.model.outcome import Failure
 from orchestrator.model.reading import Reading
 from orchestrator.model.readings import Role
-from orchestrator.model.readings_solace import QueueDepth, ReplicationStatus
 
 READINGS = ("replication_queue", "replication")
 _SAMPLES_KEPT = 60

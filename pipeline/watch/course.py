@@ -13,11 +13,11 @@ from dataclasses import dataclass, field
 from itertools import takewhile
 from typing import Literal
 
+from adapters.solace.reading_models import QueueDepth, ReplicationStatus
 from orchestrator.core.drain_estimate import forecast
 from orchestrator.family.fill_estimate import Filling, Sample, filling
 from orchestrator.journal.samples import ReadingSample
 from orchestrator.model.readings import Role
-from orchestrator.model.readings_solace import QueueDepth, ReplicationStatus
 from pipeline.watch.arrivals import Arrivals, Kept, Rules
 
 # fmt: off

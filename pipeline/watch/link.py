@@ -16,10 +16,10 @@ from itertools import takewhile
 from typing import Literal
 
 from adapters.amps.outlook import HARDLY_S, Observation
+from adapters.amps.reading_models import Links, Queues
 from orchestrator.core.drain_estimate import forecast
 from orchestrator.journal.samples import ReadingSample
 from orchestrator.model.outcome import Failure
-from orchestrator.model.readings_amps import Links, Queues
 from pipeline.watch.arrivals import Arrivals, Kept, Rules
 
 # fmt: off

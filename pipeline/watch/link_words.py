@@ -9,9 +9,9 @@ from typing import Any
 
 from adapters.amps.outlook import HAPPENED, Outlook, outlook
 from adapters.amps.outlook import figures_of as figures_of_look
+from adapters.amps.reading_models import CALM_INTERVALS
 from orchestrator.ages import span
 from orchestrator.clock import iso
-from orchestrator.model.readings_amps import CALM_INTERVALS
 from pipeline.watch.arrivals import Rules
 from pipeline.watch.link import LinkFigures
 from pipeline.watch.queue_words import rounded

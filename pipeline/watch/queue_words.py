@@ -6,11 +6,11 @@ from collections.abc import Mapping
 from typing import Any
 
 from adapters.solace.outlook import Outlook, outlook
+from adapters.solace.reading_models import QueueDepth, ReplicationStatus
 from orchestrator.ages import span
 from orchestrator.clock import iso
 from orchestrator.counting import counted
 from orchestrator.family.fill_estimate import HIGH_SET
-from orchestrator.model.readings_solace import QueueDepth, ReplicationStatus
 from pipeline.watch.arrivals import Rules
 from pipeline.watch.course import Figures
 

@@ -7,10 +7,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 
+from adapters.solace.reading_models import Endpoints, Transactions
 from orchestrator.model import events as ev
 from orchestrator.model.outcome import Failure
 from orchestrator.model.reading import Reading, describe, items_of
-from orchestrator.model.readings_solace import Endpoints, Transactions
 from proof.exploration.rules import RULES
 from proof.exploration.search import Counterexample
 

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
+from adapters.amps.reading_models import Bootstrap, Links, TransactionLog
 from orchestrator.errors import DefinitionError
 from orchestrator.model.outcome import Failure
-from orchestrator.model.readings_amps import Bootstrap, Links, TransactionLog
 from tests.amps_admin.instance import answer
 from tests.amps_admin.stage import Stage
 

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from adapters.amps.client import refusal_of
+from adapters.amps.reading_models import Instance, Transports
 from adapters.http.session import Reply
 from orchestrator.cli.main import main
 from orchestrator.clock import SystemClock
@@ -18,7 +19,6 @@ from orchestrator.family.secrets import SecretStore
 from orchestrator.model.events import Outcome
 from orchestrator.model.outcome import Failure
 from orchestrator.model.reading import Reading
-from orchestrator.model.readings_amps import Instance, Transports
 from orchestrator.operations.runtime import Tools
 from simulator.amps.embedded import amps_layout
 from simulator.amps.world import AmpsWorld

@@ -11,10 +11,10 @@ from pathlib import Path
 import pytest
 
 from adapters.amps.adapter import AmpsAdminAdapter
+from adapters.amps.reading_models import Instance, Links, Queues
 from orchestrator.model.events import Outcome
 from orchestrator.model.outcome import Failure
 from orchestrator.model.reading import describe
-from orchestrator.model.readings_amps import Instance, Links, Queues
 from simulator.http.server import Outgoing
 from tests.amps_admin.instance import answer
 from tests.amps_admin.stage import Stage

@@ -9,6 +9,7 @@ from pathlib import Path
 import httpx
 import pytest
 
+from adapters.amps.reading_models import Instance
 from adapters.http.negotiate import ticket_auth
 from orchestrator.cli.main import main
 from orchestrator.clock import SystemClock, VirtualClock
@@ -17,7 +18,6 @@ from orchestrator.family.contract import Call
 from orchestrator.family.registry import Registry
 from orchestrator.family.secrets import SecretStore
 from orchestrator.model.outcome import Failure
-from orchestrator.model.readings_amps import Instance
 from orchestrator.operations.runtime import Tools
 from simulator.amps.embedded import amps_layout
 from simulator.amps.world import AmpsWorld

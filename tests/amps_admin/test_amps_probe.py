@@ -7,9 +7,7 @@ import json
 import pytest
 
 from adapters.amps.document import count_in, moment_in, uptime_in
-from orchestrator.errors import DefinitionError
-from orchestrator.model.outcome import Failure
-from orchestrator.model.readings_amps import (
+from adapters.amps.reading_models import (
     Bootstrap,
     Clients,
     Instance,
@@ -22,6 +20,8 @@ from orchestrator.model.readings_amps import (
     Transport,
     Transports,
 )
+from orchestrator.errors import DefinitionError
+from orchestrator.model.outcome import Failure
 from simulator.http.server import Outgoing
 from tests.amps_admin.instance import answer, told
 from tests.amps_admin.stage import Stage, apply

@@ -7,11 +7,7 @@ from typing import ClassVar
 
 import pytest
 
-from orchestrator.family.contract import ReadingSpec
-from orchestrator.family.reachability import probe, with_reachability
-from orchestrator.model.outcome import Failure
-from orchestrator.model.reading import Reading, matches
-from orchestrator.model.readings_amps import (
+from adapters.amps.reading_models import (
     Bootstrap,
     Instance,
     Link,
@@ -23,6 +19,10 @@ from orchestrator.model.readings_amps import (
     Transport,
     Transports,
 )
+from orchestrator.family.contract import ReadingSpec
+from orchestrator.family.reachability import probe, with_reachability
+from orchestrator.model.outcome import Failure
+from orchestrator.model.reading import Reading, matches
 
 DAY = 86_400.0
 

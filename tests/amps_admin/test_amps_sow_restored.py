@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
+from adapters.amps.reading_models import Bootstrap, Sow, SowTopic
 from adapters.amps.sow_complete import sow_reasons
 from orchestrator.model.events import Outcome
-from orchestrator.model.readings_amps import Bootstrap, Sow, SowTopic
 from orchestrator.model.runbook import Choice
 from simulator.amps.layout import BootstrapLayout, FabricLayout
 from tests.amps_admin.instance import answer, told

@@ -144,7 +144,8 @@ def _is_copy_of(importer: str, target: str) -> bool:
     of what the devices of F report, so it reads them as F does."""
     own, seen = importer.split(".")[1:], target.split(".")[1:]
     offers = own[1:] == ["family"] and seen[:2] == ["mock", own[0]]
-    return offers or (own[0] == "mock" and len(own) > 2 and own[1] == seen[0])
+    reads = own[0] == "mock" and (seen[1:2] == ["reading_models"] or (len(own) > 2 and own[1] == seen[0]))
+    return offers or reads
 
 
 def _of_simulator(source: Source, target: str) -> str:
@@ -191,6 +192,8 @@ def partial(sources: Sequence[Source]) -> list[str]:
             found.append(f"{where}; a proof plays runs below the command line")
         elif source.module.startswith("proof.promises") and not target.startswith("proof.promises"):
             found.append(f"{where}; the judge of the promises shares no code with the engine or the world")
-        elif target.startswith("adapters") and not target.startswith("adapters.mock"):
-            found.append(f"{where}; a proof knows no vendor's words, only the world")
+        elif target.startswith("adapters") and not (
+            target.startswith("adapters.mock") or target.endswith(".reading_models")
+        ):
+            found.append(f"{where}; a proof knows what a vendor's readings hold, and none of its words")
     return found

@@ -145,7 +145,7 @@ def test_control_adapters(path: str, line: str, reason: str) -> None:
         ("proof/a.py", "from orchestrator.operations import runtime", "below the command line"),
         ("proof/promises/a.py", "from orchestrator.core.decide import decide", "shares no code"),
         ("proof/promises/a.py", "from simulator.solace.world import World", "shares no code"),
-        ("proof/a.py", "import adapters.solace.tables", "no vendor"),
+        ("proof/a.py", "import adapters.solace.tables", "none of its words"),
     ],
 )
 def test_control_proof(path: str, line: str, reason: str) -> None:

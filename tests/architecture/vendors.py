@@ -14,11 +14,6 @@ WORDS = ("amps", "solace", "vpn", "vpns", "msgvpn", "semp", "sow", "xid", "xids"
 _WORD = re.compile(rf"(?<![a-z])({'|'.join(WORDS)})(?![a-z])", re.I)
 _HUMP = re.compile(r"(?<=[a-z])(?=[A-Z])")
 
-# What is left to move behind a family. A file that holds no such word any more leaves this list; none comes to it.
-LEFT = {
-    "orchestrator/model/readings_amps.py": "the readings of AMPS",
-    "orchestrator/model/readings_solace.py": "the readings of Solace",
-}
 # Rooms in which commands still have a part for each family: so many files with such words, and never more.
 ROOMS_LEFT = {"cli": 18, "operations": 4}
 

@@ -16,6 +16,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from adapters.local.adapter import LocalAdapter
+from adapters.solace.reading_models import ReplicationStatus
 from orchestrator.clock import SystemClock
 from orchestrator.documents.loader import load_inventory
 from orchestrator.errors import AdapterError, DefinitionError
@@ -24,7 +25,6 @@ from orchestrator.family.registry import Registry
 from orchestrator.family.secrets import SecretStore
 from orchestrator.model.inventory import Device, Site
 from orchestrator.model.outcome import Effect, Failure
-from orchestrator.model.readings_solace import ReplicationStatus
 from simulator.lab.of_world import serve_world
 from simulator.lab.server import LabSettings
 from simulator.solace.layout import SiteLayout, VpnLayout, WorldLayout

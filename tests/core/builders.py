@@ -6,14 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from orchestrator.core.decide import Next, Observe, decide
-from orchestrator.core.run import Intent, Lane, Stage, fold_lane
-from orchestrator.model import events as ev
-from orchestrator.model.inventory import Inventory
-from orchestrator.model.outcome import Effect, Failure
-from orchestrator.model.reading import Reading
-from orchestrator.model.readings import Role
-from orchestrator.model.readings_solace import (
+from adapters.solace.reading_models import (
     Bridge,
     QueueDepth,
     ReplicationStatus,
@@ -21,6 +14,13 @@ from orchestrator.model.readings_solace import (
     Transactions,
     TransactionState,
 )
+from orchestrator.core.decide import Next, Observe, decide
+from orchestrator.core.run import Intent, Lane, Stage, fold_lane
+from orchestrator.model import events as ev
+from orchestrator.model.inventory import Inventory
+from orchestrator.model.outcome import Effect, Failure
+from orchestrator.model.reading import Reading
+from orchestrator.model.readings import Role
 from orchestrator.model.runbook import Runbook, Side, Step
 
 T0 = 1_800_000_000.0

@@ -17,13 +17,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import ClassVar
 
-from orchestrator.clock import VirtualClock
-from orchestrator.errors import AdapterError, CommandRejected, Forbidden, NoSuchService, NotObeyed, Unreachable
-from orchestrator.family.contract import ActionSpec, ArgumentSpec, Call, Permit, ReadingSpec, Result
-from orchestrator.model.outcome import Effect, Failure
-from orchestrator.model.reading import Reading
-from orchestrator.model.readings import Role
-from orchestrator.model.readings_solace import (
+from adapters.solace.reading_models import (
     Bridge,
     QueueDepth,
     ReplicationStatus,
@@ -31,6 +25,12 @@ from orchestrator.model.readings_solace import (
     Transactions,
     TransactionState,
 )
+from orchestrator.clock import VirtualClock
+from orchestrator.errors import AdapterError, CommandRejected, Forbidden, NoSuchService, NotObeyed, Unreachable
+from orchestrator.family.contract import ActionSpec, ArgumentSpec, Call, Permit, ReadingSpec, Result
+from orchestrator.model.outcome import Effect, Failure
+from orchestrator.model.reading import Reading
+from orchestrator.model.readings import Role
 from orchestrator.model.runbook import Side
 
 SIDES: tuple[Side, Side] = ("source", "target")

@@ -7,11 +7,11 @@ from typing import Any
 
 import pytest
 
+from adapters.solace.reading_models import Fence, NodeFence
 from orchestrator.core.decide import decide
 from orchestrator.core.run import Stage
 from orchestrator.model import events as ev
 from orchestrator.model.outcome import Effect
-from orchestrator.model.readings_solace import Fence, NodeFence
 from tests.core.builders import (
     ACTIVATE,
     DEMOTE,

@@ -7,12 +7,12 @@ from typing import Any
 
 import pytest
 
+from adapters.solace.reading_models import Fence, NodeFence
 from orchestrator.core.decide import ClaimSite, Next, decide
 from orchestrator.core.run import Lane, Stage
 from orchestrator.model import events as ev
 from orchestrator.model.outcome import Effect
 from orchestrator.model.readings import SiteClaims
-from orchestrator.model.readings_solace import Fence, NodeFence
 from tests.core.builders import (
     ACTIVATE,
     DEMOTE,

@@ -6,11 +6,11 @@ from typing import Any
 
 import pytest
 
+from adapters.solace.reading_models import Transaction
 from orchestrator.core.decide import Ask, Next, apply_ruling, decide
 from orchestrator.core.run import Intent, Lane, Stage
 from orchestrator.model import events as ev
 from orchestrator.model.outcome import Effect
-from orchestrator.model.readings_solace import Transaction
 from orchestrator.model.runbook import parse_duration
 from tests.core.builders import (
     COMPLETE,

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+from adapters.amps.reading_models import Clients, Transport, Transports
 from orchestrator.core.decide import decide
 from orchestrator.documents.loader import load_runbook
 from orchestrator.model import events as ev
-from orchestrator.model.readings_amps import Clients, Transport, Transports
 from tests.core.builders import T0, a_lane, a_plan, see, seen
 
 ASYNC = a_plan().model_copy(update={"runbook": load_runbook("amps/controlled-async")})

@@ -6,12 +6,12 @@ from typing import Any
 
 import pytest
 
+from adapters.solace.reading_models import EndpointDepth, Endpoints
 from orchestrator.core.decide import Ask, Next, apply_ruling, decide
 from orchestrator.core.run import Lane, Stage
 from orchestrator.model import events as ev
 from orchestrator.model.outcome import Effect
 from orchestrator.model.plan import Outage
-from orchestrator.model.readings_solace import EndpointDepth, Endpoints
 from tests.core.builders import (
     ACTIVATE,
     CHECK,

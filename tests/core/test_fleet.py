@@ -7,6 +7,7 @@ from typing import ClassVar
 
 import pytest
 
+from adapters.solace.reading_models import QueueDepth
 from orchestrator.clock import VirtualClock
 from orchestrator.core.decide import Ask
 from orchestrator.engine.dispatch import Answer, Ended, InlineFleet, Observation
@@ -24,7 +25,6 @@ from orchestrator.family.contract import Adapter, Call, Permit, Result
 from orchestrator.model import events as ev
 from orchestrator.model.outcome import Effect, Failure
 from orchestrator.model.reading import Reading
-from orchestrator.model.readings_solace import QueueDepth
 from orchestrator.model.runbook import Progress, Side
 from tests.core.fleets import BOTH, GATE, MANY, Counting, observe, promote
 from tests.core.scripted import ScriptedPair, ScriptedSite

@@ -10,13 +10,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from adapters.amps.reading_models import Transport, Transports
+from adapters.solace.reading_models import QueueDepth, ReplicationStatus
 from orchestrator.core.position import FRESH_S, Gap, Overlap, PositionHistory, Positions, courses_of
 from orchestrator.model import events as ev
 from orchestrator.model.outcome import Effect
 from orchestrator.model.plan import ReadBefore
 from orchestrator.model.readings import Reachability, Role
-from orchestrator.model.readings_amps import Transport, Transports
-from orchestrator.model.readings_solace import QueueDepth, ReplicationStatus
 from orchestrator.model.runbook import Side
 from tests.core.builders import a_plan, role, seen, unread
 

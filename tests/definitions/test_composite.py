@@ -7,6 +7,7 @@ from typing import ClassVar
 
 import pytest
 
+from adapters.solace.reading_models import DeviceHealth
 from orchestrator.clock import VirtualClock
 from orchestrator.documents.lint.runbook import lint
 from orchestrator.documents.loader import load_runbook
@@ -19,7 +20,6 @@ from orchestrator.family.secrets import SecretStore
 from orchestrator.model.inventory import Site
 from orchestrator.model.outcome import Effect
 from orchestrator.model.reading import Reading
-from orchestrator.model.readings_solace import DeviceHealth
 from orchestrator.model.runbook import Side
 from tests.seam import Permits
 

@@ -8,6 +8,7 @@ from typing import Any, ClassVar
 
 import pytest
 
+from adapters.solace.reading_models import DeviceHealth, Endpoints, QueueDepth, Transaction, Transactions
 from orchestrator.clock import VirtualClock
 from orchestrator.engine.dry_run import LanePreview, StepPreview, preview
 from orchestrator.engine.dry_run_lines import CommandAhead, ReadOnly
@@ -17,7 +18,6 @@ from orchestrator.model import events as ev
 from orchestrator.model.inventory import Device
 from orchestrator.model.outcome import Failure
 from orchestrator.model.reading import Reading
-from orchestrator.model.readings_solace import DeviceHealth, Endpoints, QueueDepth, Transaction, Transactions
 from orchestrator.model.runbook import Side
 from tests.core.builders import CHECK, CONTROLLED, DEMOTE, DRAIN, a_plan
 from tests.core.scripted import ScriptedPair, ScriptedSite

@@ -11,13 +11,13 @@ from typing import Literal
 import pytest
 
 from adapters.solace.adapter import SolaceCliAdapter
+from adapters.solace.reading_models import QueueDepth
 from adapters.solace.semp.adapter import SolaceSempAdapter
 from orchestrator.clock import SystemClock
 from orchestrator.documents.loader import load_inventory
 from orchestrator.errors import PerhapsObeyed
 from orchestrator.family.contract import AdapterContext
 from orchestrator.family.secrets import SecretStore
-from orchestrator.model.readings_solace import QueueDepth
 from simulator.lab.edition import SEED
 from simulator.lab.editions import with_editions
 from simulator.lab.of_world import serve_world

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 
+from adapters.solace.reading_models import QueueDepth
 from orchestrator.clock import VirtualClock
 from orchestrator.model.outcome import Failure
 from orchestrator.model.reading import Reading
-from orchestrator.model.readings_solace import QueueDepth
 from proof.simulation.lagging import Lagging
 from proof.simulation.story import Lag
 

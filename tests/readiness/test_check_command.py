@@ -10,12 +10,12 @@ from importlib.metadata import EntryPoint
 import pytest
 
 from adapters.mock.adapter import MockAdapter
+from adapters.solace.reading_models import Platform
 from orchestrator.ages import age
 from orchestrator.family.contract import ReadingSpec
 from orchestrator.family.registry import GROUP, Registry
 from orchestrator.model.outcome import Failure
 from orchestrator.model.reading import Reading
-from orchestrator.model.readings_solace import Platform
 from simulator.solace.embedded import embedded_layout
 from simulator.solace.layout import SiteLayout, VpnLayout, WorldLayout
 from tests.cli.shell import VPN, Ended, Shell

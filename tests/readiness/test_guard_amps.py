@@ -7,9 +7,9 @@ from collections.abc import Iterator
 import pytest
 
 from adapters.amps.guard_decision import GuardObservation, decide_guard
+from adapters.amps.reading_models import Transport, Transports
 from orchestrator.model.outcome import Failure
 from orchestrator.model.readings import Reachability
-from orchestrator.model.readings_amps import Transport, Transports
 from tests.cli.shell import Ended, Shell
 from tests.readiness.amps_night import LDN, NY, AmpsNight, amps_night
 

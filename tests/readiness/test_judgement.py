@@ -13,14 +13,7 @@ from hypothesis import strategies as st
 
 from adapters.solace.readiness import JUDGE, READINGS, SERVICE_CHECKS, SITE_CHECKS
 from adapters.solace.readiness.services import HIGH_CLEAR, HIGH_SET
-from orchestrator.family import fill_estimate
-from orchestrator.family.readiness import Readiness, SiteRead, is_good, matter
-from orchestrator.model.findings import Finding, Level
-from orchestrator.model.inventory import Device, FenceOption, Pair, Site
-from orchestrator.model.outcome import Failure
-from orchestrator.model.reading import Reading
-from orchestrator.model.readings import Role
-from orchestrator.model.readings_solace import (
+from adapters.solace.reading_models import (
     Bridge,
     DeviceHealth,
     Platform,
@@ -30,6 +23,13 @@ from orchestrator.model.readings_solace import (
     Transactions,
     TransactionState,
 )
+from orchestrator.family import fill_estimate
+from orchestrator.family.readiness import Readiness, SiteRead, is_good, matter
+from orchestrator.model.findings import Finding, Level
+from orchestrator.model.inventory import Device, FenceOption, Pair, Site
+from orchestrator.model.outcome import Failure
+from orchestrator.model.reading import Reading
+from orchestrator.model.readings import Role
 
 V = "V"
 PAIR = Pair(name="trading", sites=("ny", "nj"), services=(V,))

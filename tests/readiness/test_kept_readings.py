@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from adapters.solace.reading_models import QueueDepth, ReplicationStatus
 from orchestrator.cli.pairs.store_samples import SampleStore
 from orchestrator.clock import iso
 from orchestrator.errors import DefinitionError, OutputLost
@@ -18,7 +19,6 @@ from orchestrator.journal.samples import KEPT_S, ReadingSample, SampleFolder, de
 from orchestrator.model.outcome import Failure
 from orchestrator.model.reading import Reading
 from orchestrator.model.readings import Role
-from orchestrator.model.readings_solace import QueueDepth, ReplicationStatus
 from simulator.solace.embedded import embedded_inventory
 from tests.cli.shell import VPN, Ended, Shell
 

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from adapters.solace.outlook import Outlook, outlook
+from adapters.solace.reading_models import QueueDepth, ReplicationStatus
 from orchestrator.family.fill_estimate import Filling
-from orchestrator.model.readings_solace import QueueDepth, ReplicationStatus
 
 
 def seen(

@@ -8,9 +8,9 @@ from itertools import product
 import pytest
 
 from adapters.solace.guard_decision import GuardObservation, decide_guard
+from adapters.solace.reading_models import Fence, NodeFence
 from orchestrator.family.guard import GuardDecision
 from orchestrator.model.readings import Reachability, Role
-from orchestrator.model.readings_solace import Fence, NodeFence
 
 A, S = Role.ACTIVE, Role.STANDBY
 

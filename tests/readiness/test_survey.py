@@ -6,12 +6,8 @@ from collections.abc import Mapping
 
 import pytest
 
-from adapters.solace.status import figures
-from orchestrator.family.status import Answers
-from orchestrator.model.outcome import Failure
-from orchestrator.model.readings import Role
-from orchestrator.model.readings_amps import Clients, Link, Links, Queues, Transport, Transports
-from orchestrator.model.readings_solace import (
+from adapters.amps.reading_models import Clients, Link, Links, Queues, Transport, Transports
+from adapters.solace.reading_models import (
     Bridge,
     QueueDepth,
     ReplicationStatus,
@@ -19,6 +15,10 @@ from orchestrator.model.readings_solace import (
     Transactions,
     TransactionState,
 )
+from adapters.solace.status import figures
+from orchestrator.family.status import Answers
+from orchestrator.model.outcome import Failure
+from orchestrator.model.readings import Role
 from orchestrator.operations.status import SiteSurvey, judged
 
 

@@ -10,8 +10,7 @@ from typing import Any
 import pytest
 
 from adapters.amps.outlook import Observation, outlook
-from orchestrator.model.outcome import Failure
-from orchestrator.model.readings_amps import (
+from adapters.amps.reading_models import (
     Clients,
     Link,
     Links,
@@ -21,6 +20,7 @@ from orchestrator.model.readings_amps import (
     Transport,
     Transports,
 )
+from orchestrator.model.outcome import Failure
 from tests.cli.shell import Ended, Shell
 from tests.readiness.amps_night import LDN, NY, AmpsNight, amps_night
 

@@ -7,12 +7,12 @@ from pathlib import Path
 
 import pytest
 
+from adapters.solace.reading_models import QueueDepth
 from orchestrator.clock import VirtualClock
 from orchestrator.journal.journal import Journal
 from orchestrator.journal.lease import create_run, service_key
 from orchestrator.model import events as ev
 from orchestrator.model.inventory import Site
-from orchestrator.model.readings_solace import QueueDepth
 from orchestrator.reports.history import History, outage_of_all, outages_of
 from tests.core.builders import a_plan, seen
 

@@ -7,13 +7,13 @@ from dataclasses import replace
 
 import pytest
 
+from adapters.amps.reading_models import Clients
 from orchestrator.cli.render.live import LiveScreen
 from orchestrator.cli.render.screen import LANES_SHOWN, JsonScreen, PlainScreen, Screen, drain_text, wait_text
 from orchestrator.core.lane import Stage
 from orchestrator.core.position import Positions
 from orchestrator.core.run import Run, fold
 from orchestrator.model import events as ev
-from orchestrator.model.readings_amps import Clients
 from orchestrator.model.runbook import Progress
 from orchestrator.reports.waiting import waits_for
 from orchestrator.reports.wording import left, sentence

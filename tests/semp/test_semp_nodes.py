@@ -6,12 +6,12 @@ import json
 
 import pytest
 
+from adapters.solace.reading_models import DeviceHealth
 from adapters.solace.semp.nodes import SPOOL_STATUS
 from orchestrator.clock import VirtualClock
 from orchestrator.errors import AuthenticationFailed, CommandRejected, NotServing, Unreachable, UnreadableReply
 from orchestrator.family.contract import Call
 from orchestrator.model.outcome import Effect
-from orchestrator.model.readings_solace import DeviceHealth
 from simulator.http.server import Incoming, Outgoing
 from tests.seam import apply
 from tests.semp import v1_replies as v1

@@ -8,12 +8,7 @@ from collections.abc import Mapping
 import httpx
 import pytest
 
-from adapters.solace.semp.adapter import SolaceSempAdapter
-from orchestrator.clock import VirtualClock
-from orchestrator.errors import CommandTimedOut, ConnectionLost, Unreachable, UnreadableReply
-from orchestrator.model.outcome import Failure
-from orchestrator.model.readings import Role
-from orchestrator.model.readings_solace import (
+from adapters.solace.reading_models import (
     Bridge,
     DeviceHealth,
     QueueDepth,
@@ -22,6 +17,11 @@ from orchestrator.model.readings_solace import (
     Transactions,
     TransactionState,
 )
+from adapters.solace.semp.adapter import SolaceSempAdapter
+from orchestrator.clock import VirtualClock
+from orchestrator.errors import CommandTimedOut, ConnectionLost, Unreachable, UnreadableReply
+from orchestrator.model.outcome import Failure
+from orchestrator.model.readings import Role
 from simulator.http.server import Incoming, Outgoing
 from tests.seam import read
 from tests.semp import v1_replies as v1

@@ -8,12 +8,12 @@ from random import Random
 import pytest
 
 from adapters.mock.adapter import MockAdapter
+from adapters.solace.reading_models import Endpoints, Platform, QueueDepth, Transactions
 from adapters.solace.semp.adapter import SolaceSempAdapter
 from orchestrator.family.contract import AdapterContext, Call
 from orchestrator.model.inventory import Device, Site
 from orchestrator.model.outcome import Effect, Failure
 from orchestrator.model.reading import Reading
-from orchestrator.model.readings_solace import Endpoints, Platform, QueueDepth, Transactions
 from simulator.solace.layout import TransactionLayout, VpnLayout
 from simulator.world.worlds import WORLDS
 from tests.seam import apply

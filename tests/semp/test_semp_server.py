@@ -20,6 +20,7 @@ import pytest
 from adapters.http.options import HttpOptions, trust_of
 from adapters.http.session import HttpSession, Limits, Request
 from adapters.solace.adapter import SolaceCliAdapter
+from adapters.solace.reading_models import Fence, ReplicationStatus
 from adapters.solace.semp.adapter import SolaceSempAdapter
 from orchestrator.clock import SystemClock
 from orchestrator.documents.loader import load_inventory
@@ -37,7 +38,6 @@ from orchestrator.family.secrets import SecretStore
 from orchestrator.model.inventory import Site
 from orchestrator.model.outcome import Effect
 from orchestrator.model.readings import Role
-from orchestrator.model.readings_solace import Fence, ReplicationStatus
 from simulator.http.certificates import Authority
 from simulator.http.server import HttpServer, Incoming, Mishap, Outgoing
 from simulator.lab.edition import NEWER

@@ -9,10 +9,10 @@ from email.utils import formatdate
 
 import pytest
 
+from adapters.solace.reading_models import EndpointDepth, Endpoints, Fence, NodeFence, Platform
 from orchestrator.clock import VirtualClock
 from orchestrator.errors import Unreachable
 from orchestrator.model.outcome import Failure
-from orchestrator.model.readings_solace import EndpointDepth, Endpoints, Fence, NodeFence, Platform
 from simulator.http.server import Incoming, Outgoing
 from tests.seam import read
 from tests.semp import v1_replies as v1

@@ -9,13 +9,13 @@ from pathlib import Path
 import pytest
 
 from adapters.solace.adapter import SolaceCliAdapter
+from adapters.solace.reading_models import Fence, QueueDepth
 from orchestrator.clock import SystemClock, VirtualClock
 from orchestrator.documents.loader import load_inventory
 from orchestrator.errors import Forbidden, Unreachable
 from orchestrator.family.contract import AdapterContext, Call
 from orchestrator.family.secrets import SecretStore
 from orchestrator.model.outcome import Effect
-from orchestrator.model.readings_solace import Fence, QueueDepth
 from simulator.lab.of_world import serve_world
 from simulator.lab.server import Lab, LabSettings
 from simulator.solace.layout import SiteLayout, VpnLayout, WorldLayout

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from adapters.solace.reading_models import DeviceHealth
 from orchestrator.clock import VirtualClock
 from orchestrator.errors import (
     AdapterError,
@@ -15,7 +16,6 @@ from orchestrator.errors import (
 )
 from orchestrator.family.contract import Call
 from orchestrator.model.outcome import Effect
-from orchestrator.model.readings_solace import DeviceHealth
 from tests.seam import apply
 from tests.solace import layouts
 from tests.solace.layouts import BACKUP_SERVES, STANDALONE, STANDING_BY, message_spool, redundancy

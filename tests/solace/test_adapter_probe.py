@@ -5,6 +5,14 @@ from __future__ import annotations
 import pytest
 
 from adapters.solace.adapter import SolaceCliAdapter
+from adapters.solace.reading_models import (
+    Bridge,
+    QueueDepth,
+    ReplicationStatus,
+    Transaction,
+    Transactions,
+    TransactionState,
+)
 from orchestrator.errors import (
     CommandTimedOut,
     ConnectionLost,
@@ -17,14 +25,6 @@ from orchestrator.errors import (
 from orchestrator.model.inventory import SERVICE_NAME
 from orchestrator.model.outcome import Failure
 from orchestrator.model.readings import Role
-from orchestrator.model.readings_solace import (
-    Bridge,
-    QueueDepth,
-    ReplicationStatus,
-    Transaction,
-    Transactions,
-    TransactionState,
-)
 from tests.seam import Permits, read, told
 from tests.solace.layouts import ACTIVE, STANDBY, queues, replication, transaction_details, transactions
 from tests.solace.stage import adapter_of, node

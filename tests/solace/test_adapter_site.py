@@ -5,13 +5,13 @@ from __future__ import annotations
 import pytest
 
 from adapters.solace.adapter import SolaceCliAdapter
+from adapters.solace.reading_models import Endpoints, Fence, NodeFence, Platform
 from orchestrator.clock import VirtualClock
 from orchestrator.errors import UnreadableReply
 from orchestrator.family.composite import browser_of, compose
 from orchestrator.family.contract import Adapter, Browser, Endpoint
 from orchestrator.family.registry import Registry
 from orchestrator.model.outcome import Failure
-from orchestrator.model.readings_solace import Endpoints, Fence, NodeFence, Platform
 from tests.solace import layouts
 from tests.solace.stage import adapter_of, node
 

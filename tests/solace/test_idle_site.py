@@ -5,13 +5,13 @@ from __future__ import annotations
 
 import pytest
 
+from adapters.solace.reading_models import ReplicationStatus
 from orchestrator.clock import VirtualClock
 from orchestrator.errors import NotServing, Unreachable
 from orchestrator.family.contract import Call
 from orchestrator.model.outcome import Effect, Failure
 from orchestrator.model.reading import Reading
 from orchestrator.model.readings import Role
-from orchestrator.model.readings_solace import ReplicationStatus
 from tests.seam import apply
 from tests.semp import v1_replies as v1
 from tests.semp.stage import MONITOR, Reply, ok, scripted

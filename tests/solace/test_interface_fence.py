@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 
+from adapters.solace.reading_models import Fence
 from orchestrator.clock import VirtualClock
 from orchestrator.family.contract import Adapter, AdapterContext, Call
 from orchestrator.model.inventory import Also, Device, FenceOption, Login, SecretRef, Site
 from orchestrator.model.outcome import Effect
-from orchestrator.model.readings_solace import Fence
 from simulator.solace.layout import SiteLayout, VpnLayout, WorldLayout
 from simulator.solace.world import World
 from tests.scenarios.script import read_scenario

@@ -9,7 +9,7 @@ from adapters.solace.parse_queue import parse_queues
 from adapters.solace.parse_redundancy import parse_redundancy
 from adapters.solace.parse_replication import parse_replication
 from adapters.solace.parse_transactions import parse_transactions
-from orchestrator.model.readings_solace import TransactionState
+from adapters.solace.reading_models import TransactionState
 from tests.solace import layouts
 
 QUEUE = layouts.queues({"a": 3})

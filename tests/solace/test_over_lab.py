@@ -11,6 +11,13 @@ from typing import Any, Literal, Protocol
 import pytest
 
 from adapters.solace.adapter import SolaceCliAdapter
+from adapters.solace.reading_models import (
+    DeviceHealth,
+    QueueDepth,
+    ReplicationStatus,
+    Transactions,
+    TransactionState,
+)
 from orchestrator.clock import SystemClock
 from orchestrator.documents.loader import load_inventory
 from orchestrator.errors import AuthenticationFailed, CommandTimedOut, HostKeyRejected, NotServing, Unreachable
@@ -19,13 +26,6 @@ from orchestrator.family.secrets import SecretStore
 from orchestrator.model.inventory import Login, SecretRef, Site
 from orchestrator.model.outcome import Effect, Failure
 from orchestrator.model.readings import Role
-from orchestrator.model.readings_solace import (
-    DeviceHealth,
-    QueueDepth,
-    ReplicationStatus,
-    Transactions,
-    TransactionState,
-)
 from simulator.lab.edition import EDITIONS, Edition
 from simulator.lab.server import Credentials, Lab, LabSettings
 from simulator.solace.appliance import (

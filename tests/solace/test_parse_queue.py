@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from adapters.solace.parse_queue import parse_queues
+from adapters.solace.reading_models import QueueDepth
 from orchestrator.errors import AdapterError, CommandRejected, NoSuchService, UnreadableReply
-from orchestrator.model.readings_solace import QueueDepth
 from tests.solace.layouts import fixture, queues
 
 

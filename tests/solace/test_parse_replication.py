@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from adapters.solace.parse_replication import parse_replication
+from adapters.solace.reading_models import Bridge, ReplicationStatus
 from orchestrator.errors import AdapterError, CommandRejected, NoSuchService, UnreadableReply
 from orchestrator.model.readings import Role
-from orchestrator.model.readings_solace import Bridge, ReplicationStatus
 from tests.solace.layouts import ACTIVE, STANDBY, fixture, replication
 
 

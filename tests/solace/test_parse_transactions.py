@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from adapters.solace.parse_transactions import Listed, parse_transactions
+from adapters.solace.reading_models import Transaction, TransactionState
 from orchestrator.errors import CommandRejected, NoSuchService, UnreadableReply
-from orchestrator.model.readings_solace import Transaction, TransactionState
 from tests.solace.layouts import fixture, transaction_details, transactions
 
 

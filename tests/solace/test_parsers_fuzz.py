@@ -13,8 +13,8 @@ from adapters.solace.parse_queue import parse_queues
 from adapters.solace.parse_redundancy import Redundancy, parse_message_spool, parse_redundancy
 from adapters.solace.parse_replication import parse_replication
 from adapters.solace.parse_transactions import parse_transactions
+from adapters.solace.reading_models import QueueDepth
 from orchestrator.errors import CommandRejected, NoSuchService, UnreadableReply
-from orchestrator.model.readings_solace import QueueDepth
 from tests.solace.layouts import (
     ACTIVE,
     FIXTURES,

@@ -10,10 +10,10 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
+from adapters.amps.reading_models import Link, Links, Queue, Queues, TransactionLog, Transport, Transports
+from adapters.solace.reading_models import QueueDepth, ReplicationStatus
 from orchestrator.journal.samples import ReadingSample
 from orchestrator.model.readings import Role
-from orchestrator.model.readings_amps import Link, Links, Queue, Queues, TransactionLog, Transport, Transports
-from orchestrator.model.readings_solace import QueueDepth, ReplicationStatus
 from pipeline.watch.alerts import Alert, AnyCourse
 from pipeline.watch.arrivals import Rules
 from pipeline.watch.course import Kind

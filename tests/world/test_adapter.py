@@ -8,6 +8,14 @@ from typing import Any
 import pytest
 
 from adapters.mock.adapter import MockAdapter
+from adapters.solace.reading_models import (
+    Bridge,
+    DeviceHealth,
+    QueueDepth,
+    ReplicationStatus,
+    Transactions,
+    TransactionState,
+)
 from orchestrator.clock import VirtualClock
 from orchestrator.errors import (
     AuthenticationFailed,
@@ -23,14 +31,6 @@ from orchestrator.family.contract import Adapter, AdapterContext, Call, Result
 from orchestrator.model.inventory import Device, Site
 from orchestrator.model.outcome import Effect, Failure
 from orchestrator.model.readings import Role
-from orchestrator.model.readings_solace import (
-    Bridge,
-    DeviceHealth,
-    QueueDepth,
-    ReplicationStatus,
-    Transactions,
-    TransactionState,
-)
 from simulator.solace.embedded import embedded_inventory, embedded_world
 from simulator.solace.layout import SiteLayout, TransactionLayout
 from tests.seam import Permits, Secretless, read

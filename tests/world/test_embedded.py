@@ -5,11 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 
 from adapters.mock.adapter import MockAdapter
+from adapters.solace.reading_models import ReplicationStatus, Transactions
 from orchestrator.clock import VirtualClock
 from orchestrator.errors import DefinitionError
 from orchestrator.family.contract import AdapterContext, Call
 from orchestrator.model.readings import Role
-from orchestrator.model.readings_solace import ReplicationStatus, Transactions
 from simulator.solace.embedded import AWAY, HOME, embedded_inventory, embedded_layout, embedded_world
 from simulator.solace.faults import parse_faults
 from simulator.solace.world import World

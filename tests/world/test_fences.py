@@ -5,9 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 
 from adapters.mock.adapter import MockAdapter
+from adapters.solace.reading_models import Endpoints, Fence, QueueDepth
 from orchestrator.family.contract import Call
 from orchestrator.model.outcome import Effect
-from orchestrator.model.readings_solace import Endpoints, Fence, QueueDepth
 from simulator.solace.world import World
 from tests.seam import Permits, read, told
 from tests.world.stage import Adapters, Stages

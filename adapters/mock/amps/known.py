@@ -13,6 +13,7 @@ from adapters.amps.config.model import Instance as Configured
 from adapters.amps.config.patterns import has_metacharacters, is_dotted_name
 from adapters.amps.live import configurations_of
 from adapters.amps.options import interval_of
+from adapters.amps.reading_models import Instance, Links, Queues, Transports
 from orchestrator.errors import DefinitionError
 from orchestrator.family.contract import AdapterContext, family_named
 from orchestrator.family.reachability import probe
@@ -20,7 +21,6 @@ from orchestrator.family.registry import Registry
 from orchestrator.model.inventory import Site
 from orchestrator.model.outcome import Failure
 from orchestrator.model.reading import Reading
-from orchestrator.model.readings_amps import Instance, Links, Queues, Transports
 from simulator.amps.copies import Known
 from simulator.amps.layout import QueueLayout, TopicLayout
 

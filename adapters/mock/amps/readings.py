@@ -9,8 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple
 
-from orchestrator.model.reading import Reading
-from orchestrator.model.readings_amps import (
+from adapters.amps.reading_models import (
     Bootstrap,
     Clients,
     Instance,
@@ -25,6 +24,7 @@ from orchestrator.model.readings_amps import (
     Transport,
     Transports,
 )
+from orchestrator.model.reading import Reading
 from simulator.amps.admin.configuration import replication_address
 from simulator.amps.admin.console import Console
 from simulator.amps.admin.figures import LinkFigures, Sample

@@ -8,13 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
+from adapters.solace.reading_models import Bridge, QueueDepth, ReplicationStatus, Transactions, TransactionState
 from orchestrator.characters import typed
 from orchestrator.counting import counted
 from orchestrator.family.readiness import Checked, SiteRead, finding_of
 from orchestrator.model.findings import Finding, Level
 from orchestrator.model.outcome import Failure
 from orchestrator.model.readings import Role
-from orchestrator.model.readings_solace import Bridge, QueueDepth, ReplicationStatus, Transactions, TransactionState
 
 # The vendor's defaults for the event of a message spool's high mark (docs/sources/solace.md, 4.7), percent.
 HIGH_SET, HIGH_CLEAR = 80.0, 60.0

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from typing import TypeVar
 
+from adapters.solace.reading_models import DeviceHealth, Platform
 from orchestrator.family.readiness import Checked, SiteRead, answers_of, cannot, fence_plan_of, finding_of
 from orchestrator.model.findings import Finding, Level
 from orchestrator.model.outcome import Failure
-from orchestrator.model.readings_solace import DeviceHealth, Platform
 
 Value = TypeVar("Value", bool, float, str)
 

@@ -10,14 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Literal
 
-from adapters.solace.semp.client import Item, SempReader
-from adapters.solace.semp.envelope import Object, count_in, flag_in, size_of, text_in
-from adapters.solace.semp.paths import PAGE, REPLICATION_QUEUE, path_of, query_of
-from orchestrator.errors import AdapterError, CommandRejected, NoSuchService, UnreadableReply
-from orchestrator.model.outcome import Failure
-from orchestrator.model.reading import Reading
-from orchestrator.model.readings import Role
-from orchestrator.model.readings_solace import (
+from adapters.solace.reading_models import (
     Bridge,
     QueueDepth,
     ReplicationStatus,
@@ -25,6 +18,13 @@ from orchestrator.model.readings_solace import (
     Transactions,
     TransactionState,
 )
+from adapters.solace.semp.client import Item, SempReader
+from adapters.solace.semp.envelope import Object, count_in, flag_in, size_of, text_in
+from adapters.solace.semp.paths import PAGE, REPLICATION_QUEUE, path_of, query_of
+from orchestrator.errors import AdapterError, CommandRejected, NoSuchService, UnreadableReply
+from orchestrator.model.outcome import Failure
+from orchestrator.model.reading import Reading
+from orchestrator.model.readings import Role
 
 Answers = dict[str, Reading | Failure]
 

@@ -11,6 +11,7 @@ from email.utils import parsedate_to_datetime
 from typing import Literal
 
 from adapters.http.session import Reply
+from adapters.solace.reading_models import EndpointDepth, Endpoints, NodeFence, Platform
 from adapters.solace.semp.client import Item, SempReader
 from adapters.solace.semp.endpoints import KINDS, collection_of, durable_endpoints, endpoint_path
 from adapters.solace.semp.envelope import count_in, flag_in, moment_in, size_of, text_in
@@ -29,7 +30,6 @@ from adapters.solace.semp.v1 import (
 from orchestrator.errors import CommandRejected, NoSuchService, UnreadableReply
 from orchestrator.family.contract import EndpointKind
 from orchestrator.model.outcome import Failure
-from orchestrator.model.readings_solace import EndpointDepth, Endpoints, NodeFence, Platform
 
 _NAME = "msgVpnName"
 _BACKBONE = "serviceMsgBackboneEnabled"

@@ -7,9 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from orchestrator.model.reading import Reading
-from orchestrator.model.readings import ExternalFence, Reachability
-from orchestrator.model.readings_amps import (
+from adapters.amps.reading_models import (
     CALM_INTERVALS,
     Bootstrap,
     Clients,
@@ -25,6 +23,8 @@ from orchestrator.model.readings_amps import (
     Transport,
     Transports,
 )
+from orchestrator.model.reading import Reading
+from orchestrator.model.readings import ExternalFence, Reachability
 from proof.exploration.amps.pair import LEVEL, Pair, Switch
 
 FIELDS: Mapping[str, frozenset[str]] = {

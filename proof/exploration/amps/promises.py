@@ -11,9 +11,9 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from adapters.amps.reading_models import Clients, Links, Transports
 from orchestrator.model import events as ev
 from orchestrator.model.readings import ExternalFence, Reachability
-from orchestrator.model.readings_amps import Clients, Links, Transports
 from orchestrator.model.runbook import Runbook
 from proof.exploration.amps.pair import Pair
 from proof.exploration.family import SIDE_NAMES, SOURCE, TARGET, Change, change_of, with_side

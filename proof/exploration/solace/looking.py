@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from orchestrator.model.reading import Reading
-from orchestrator.model.readings import ExternalFence, Reachability, Role
-from orchestrator.model.readings_solace import (
+from adapters.solace.reading_models import (
     Bridge,
     DeviceHealth,
     EndpointDepth,
@@ -19,6 +17,8 @@ from orchestrator.model.readings_solace import (
     Transactions,
     TransactionState,
 )
+from orchestrator.model.reading import Reading
+from orchestrator.model.readings import ExternalFence, Reachability, Role
 from proof.exploration.family import SOURCE
 from proof.exploration.solace.pair import XID, Held, Pair
 

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from adapters.solace.reading_models import Bridge, Fence, QueueDepth, ReplicationStatus
 from orchestrator.model import events as ev
 from orchestrator.model.readings import ExternalFence, Reachability, Role
-from orchestrator.model.readings_solace import Bridge, Fence, QueueDepth, ReplicationStatus
 from proof.exploration.family import SIDE_NAMES, SOURCE, TARGET, Change, with_side
 from proof.exploration.solace.pair import XID, Pair
 

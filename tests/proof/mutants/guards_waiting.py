@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from adapters.amps.reading_models import Links, Transports
 from adapters.solace.failback import _of_endpoint, unsafe_reasons
+from adapters.solace.reading_models import Fence, NodeFence, QueueDepth
 from orchestrator.core.decide.evaluate import patience
 from orchestrator.core.decide.for_each import _act_on_items, _concerns, _decide_items, _stand, each, listed
 from orchestrator.core.decide.gates import answer, apply_ruling
@@ -20,8 +22,6 @@ from orchestrator.core.decide.wait import (
 )
 from orchestrator.core.lane_fold import _gate_decided, _goal_lost, _guard_broke, _moved_at, _observed
 from orchestrator.model.reading import _fits
-from orchestrator.model.readings_amps import Links, Transports
-from orchestrator.model.readings_solace import Fence, NodeFence, QueueDepth
 from tests.proof.mutants.editing import edit
 from tests.proof.mutants.swapping import Mutant
 
