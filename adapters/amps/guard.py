@@ -28,8 +28,8 @@ class InstanceGuard:
         """See ``GuardStrategy``."""
         services = self._target.services
         self._sessions.start()
-        told = self._sessions.ask("source", REACHABILITY, services)
-        here = {name: one for name, one in told.items() if isinstance(one, Reachability)}
+        reached = self._sessions.ask("source", REACHABILITY, services)
+        here = {name: one for name, one in reached.items() if isinstance(one, Reachability)}
         if not any(one.answers for one in here.values()):
             return decide_guard(GuardObservation(here, {}, {}))
         doors = self._sessions.ask("source", "transports", services)
@@ -42,7 +42,7 @@ class InstanceGuard:
             raise NotStarted(
                 f"{site} answers, and {self._target.mate} does not say that it lets clients in: guarding {site} could "
                 "end the service",
-                hint="look with `failover status`; guard an instance that has failed, not one that serves",
+                hint="check with `failover status`; guard an instance that has failed, not one that serves",
             )
         if now.kind == "act" and (restored or not failed):
             why = f"it was restored by run {restored}" if restored else "no record says that it failed"

@@ -36,13 +36,13 @@ def decide_guard(observed: GuardObservation) -> GuardDecision:
     served = [service for service in answering if _is_open(observed.there.get(service))]
     if not served:
         return GuardDecision("leave", "it answers, and its mate does not say that it lets clients in")
-    told = {service: _is_closed(observed.doors.get(service)) for service in served}
-    open_here = tuple(service for service, is_closed in told.items() if is_closed is False)
+    is_closed_by = {service: _is_closed(observed.doors.get(service)) for service in served}
+    open_here = tuple(service for service, is_closed in is_closed_by.items() if is_closed is False)
     if open_here:
         return GuardDecision("act", f"it lets clients in for {', '.join(open_here)}", open_here)
-    untold = [service for service, is_closed in told.items() if is_closed is None]
-    if untold:
-        found = observed.doors.get(untold[0])
+    unknown = [service for service, is_closed in is_closed_by.items() if is_closed is None]
+    if unknown:
+        found = observed.doors.get(unknown[0])
         why = found.text if isinstance(found, Failure) else "it does not say"
         return GuardDecision("unclear", f"it answers; whether it lets clients in is unknown: {why}")
     return GuardDecision("safe", "it lets no client in; a restart could, so it stays guarded until it is restored")

@@ -54,18 +54,18 @@ class Observation:
     queues: Queues | None = None
     log: TransactionLog | None = None
     cut_s: float | None = None
-    untold: tuple[str, ...] = ()
+    unknown: tuple[str, ...] = ()
 
     @classmethod
     def of(cls, found: Mapping[str, Reading | Failure]) -> Observation:
-        """From answers by reading; what failed is untold, with the reason."""
+        """From answers by reading; what failed is unknown, with the reason."""
         return cls(
             transports=_had(found, Transports),
             clients=_had(found, Clients),
             links=_had(found, Links),
             queues=_had(found, Queues),
             log=_had(found, TransactionLog),
-            untold=tuple(f"{name}: {one.text}" for name, one in found.items() if isinstance(one, Failure)),
+            unknown=tuple(f"{name}: {one.text}" for name, one in found.items() if isinstance(one, Failure)),
         )
 
     @property
@@ -83,7 +83,7 @@ def _had(found: Mapping[str, Reading | Failure], kind: type[Read]) -> Read | Non
 
 @dataclass(frozen=True, slots=True)
 class Outlook:
-    """``sentence``: how it stands. ``advice``: what to do, or empty."""
+    """``sentence``: how it is. ``advice``: what to do, or empty."""
 
     state: State
     sentence: str
@@ -91,17 +91,17 @@ class Outlook:
 
 
 def outlook(seen: Observation, *, service: str, mate: str) -> Outlook:
-    """How one service's instance stands. ``mate``: the other site."""
+    """How one service's instance is. ``mate``: the other site."""
     state = _state(seen)
     if state == "silent":
         return Outlook(state, f"it does not answer: {seen.silence}")
     parts = [_doors(seen), _link(seen, mate), *_lacking(seen, state, mate), *_owned(seen), _journals(seen)]
-    parts += [f"not told: {text}" for text in seen.untold]
+    parts += [f"unknown: {text}" for text in seen.unknown]
     return Outlook(state, ", ".join(parts), _advice(seen, state, service, mate))
 
 
 def figures_of(seen: Observation) -> dict[str, object]:
-    """As numbers; what is not told is None, and so is always how many messages the mate lacks."""
+    """As numbers; what is unknown is None, and so is always how many messages the mate lacks."""
     doors, links, queues, log = seen.transports, seen.links, seen.queues, seen.log
     percent = seen.percent_full
     return {

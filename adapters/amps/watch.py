@@ -40,13 +40,13 @@ class InstanceFollower(Follower):
         seen, was_silent = _observation(found), self._answered is False
         happened = [*self._answering(seen), *self._linked(seen, now), *self._filled(seen)]
         seen = replace(seen, cut_s=None if self._cut_at is None else now - self._cut_at)
-        told = outlook(seen, service=self._target.service, mate=self._target.mate)
-        self._figures = {"state": told.state, **figures_of(seen), "advice": told.advice}
-        if told.state != self._state:
-            self._state, self._advised = told.state, ""
+        judged = outlook(seen, service=self._target.service, mate=self._target.mate)
+        self._figures = {"state": judged.state, **figures_of(seen), "advice": judged.advice}
+        if judged.state != self._state:
+            self._state, self._advised = judged.state, ""
         # An instance that still does not answer is shown once.
-        lines = self._lines(told, happened, is_news=not (was_silent and told.state == "silent"))
-        self._advised = told.advice or self._advised
+        lines = self._lines(judged, happened, is_news=not (was_silent and judged.state == "silent"))
+        self._advised = judged.advice or self._advised
         return WatchRow({**self._figures, "happened": happened}, lines)
 
     def figures(self) -> Figures | None:
@@ -77,11 +77,11 @@ class InstanceFollower(Follower):
             self._is_high = crossed == "high"
             yield crossed
 
-    def _lines(self, told: Outlook, happened: Sequence[str], *, is_news: bool) -> list[WatchLine]:
-        lines = [WatchLine(told.sentence)] if is_news else []
+    def _lines(self, judged: Outlook, happened: Sequence[str], *, is_news: bool) -> list[WatchLine]:
+        lines = [WatchLine(judged.sentence)] if is_news else []
         lines += [WatchLine(HAPPENED[event], event in _ALARMS) for event in happened]
-        if told.advice and told.advice != self._advised:
-            lines.append(WatchLine(f"what to do: {told.advice}", is_alarm=True))
+        if judged.advice and judged.advice != self._advised:
+            lines.append(WatchLine(f"what to do: {judged.advice}", is_alarm=True))
         return lines
 
 
@@ -108,6 +108,6 @@ def _observation(found: Mapping[str, Reading | Failure]) -> Observation:
 WATCH = WatchPart(
     read=_read,
     follow=InstanceFollower,
-    what="the instances",
+    ended="stopped; the instances are no longer watched",
     no_suspension="AMPS has nothing to suspend: journals are kept until every destination has acknowledged them",
 )

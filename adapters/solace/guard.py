@@ -38,8 +38,8 @@ class ApplianceGuard:
     def _seen(self) -> GuardObservation:
         services, everything = self._target.services, self._everything
         self._sessions.start()
-        told = self._sessions.ask("source", REACHABILITY, everything)
-        here = {name: one for name, one in told.items() if isinstance(one, Reachability)}
+        reached = self._sessions.ask("source", REACHABILITY, everything)
+        here = {name: one for name, one in reached.items() if isinstance(one, Reachability)}
         if not any(one.answers for one in here.values()):
             return GuardObservation({name: here[name] for name in services}, {})
         mate = self._sessions.ask("target", "replication", self._target.pair.services)
@@ -71,7 +71,7 @@ class ApplianceGuard:
             raise NotStarted(
                 f"{site} answers, and {self._target.mate} does not say that it is active: guarding {site} could "
                 "end the service",
-                hint="look with `failover status`; guard a site that has failed, not one that serves",
+                hint="check with `failover status`; guard a site that has failed, not one that serves",
             )
         is_standby = all(one.role is Role.STANDBY for one in self._here.values())
         if is_standby and now.kind == "act" and (restored or not failed):

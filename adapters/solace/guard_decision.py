@@ -43,10 +43,10 @@ def decide_guard(observed: GuardObservation) -> GuardDecision:
         # Its doors concern all of them; without a fence, only those that are active there.
         why = _why(active, is_open=is_open)
         return GuardDecision("act", why, tuple(served if is_open else active), is_open, both_active=tuple(active))
-    untold = [observed.here[service] for service in served if observed.here[service].role is None]
-    if untold:
+    unknown = [observed.here[service] for service in served if observed.here[service].role is None]
+    if unknown:
         return GuardDecision(
-            "unclear", f"it answers, and does not tell its role: {untold[0].why or 'no reason given'}"
+            "unclear", f"it answers, and does not report its role: {unknown[0].why or 'no reason given'}"
         )
     if may_fence and (observed.fence is None or observed.fence.closed is not True):
         return GuardDecision("unclear", "it is standby, and not every node of it can be seen to be shut")

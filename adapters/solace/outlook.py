@@ -18,7 +18,7 @@ from orchestrator.family.fill_estimate import HIGH_SET, Filling
 State = Literal["unknown", "empty", "draining", "standing", "filling", "full"]
 # So long before it is full an operator should know, seconds.
 _SOON_S = 3_600.0
-# Later than this it is not said when: no few minutes tell of it, seconds.
+# Later than this no time is shown: a few minutes of readings prove too little, seconds.
 _TOLD_S = 30 * 86_400.0
 # Slower than this it neither fills nor drains, messages a second.
 _STILL = 0.01
@@ -26,7 +26,7 @@ _STILL = 0.01
 
 @dataclass(frozen=True, slots=True)
 class Outlook:
-    """``sentence``: how it stands. ``advice``: what to do, or empty."""
+    """``sentence``: how it is. ``advice``: what to do, or empty."""
 
     state: State
     sentence: str
@@ -41,7 +41,7 @@ def outlook(
     *,
     suspends_at: float | None = None,
 ) -> Outlook:
-    """How the queue of one service at the acting site stands. ``seen`` is what the readings up to this one say.
+    """How the queue of one service at the acting site is. ``seen`` is what the readings up to this one say.
 
     ``suspends_at``: percent at which replication is suspended without an operator.
     """
@@ -108,7 +108,7 @@ def _advice(
 ) -> str:
     if rejects is False:
         return _while_suspended(state, bound)
-    unknown = _what_is_not_told(rejects, seen)
+    unknown = _what_is_unknown(rejects, seen)
     if state == "full" and not unknown:
         return (
             f"publishers are being refused; suspend replication at once ({_by_us(service)}), or bring the mate back"
@@ -123,7 +123,7 @@ def _advice(
     return f"suspend replication before it is full, or publishers are refused: {_by_us(service)}"
 
 
-_BY_HAND = "look at the device, and suspend replication there before the queue is full, or bring the mate back"
+_BY_HAND = "check the device, and suspend replication there before the queue is full, or bring the mate back"
 
 
 def _by_us(service: str) -> str:
@@ -138,11 +138,11 @@ def _while_suspended(state: State, bound: bool | None) -> str:
     return ""
 
 
-def _what_is_not_told(rejects: bool | None, seen: Filling) -> str:
+def _what_is_unknown(rejects: bool | None, seen: Filling) -> str:
     """What a suspension goes by, and the device leaves out; or empty."""
     if rejects is None:
-        return "the device does not tell whether publishers are refused once the queue is full"
-    return "" if seen.percent is not None else "the device does not tell how full the queue is"
+        return "the device does not report whether publishers are refused once the queue is full"
+    return "" if seen.percent is not None else "the device does not report how full the queue is"
 
 
 def _is_soon(seen: Filling) -> bool:

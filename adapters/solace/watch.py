@@ -49,14 +49,16 @@ class QueueFollower(Follower):
             return None
         happened = self._sampled(queue, now)
         known = status if isinstance(status, ReplicationStatus) else None
-        told = outlook(self._target.service, queue, known, self._seen, suspends_at=self._target.suspend_at)
+        judged = outlook(self._target.service, queue, known, self._seen, suspends_at=self._target.suspend_at)
         if known is not None and known.role is Role.STANDBY:
-            told = replace(told, advice=self._elsewhere())
-        lines = [WatchLine(told.sentence), *map(self._line, happened)]
-        if told.advice and told.advice != self._advised:
-            lines.append(WatchLine(f"what to do: {told.advice}", is_alarm=True))
-        self._advised = told.advice
-        return WatchRow({**self.figures(), "state": told.state, "happened": happened, "advice": told.advice}, lines)
+            judged = replace(judged, advice=self._elsewhere())
+        lines = [WatchLine(judged.sentence), *map(self._line, happened)]
+        if judged.advice and judged.advice != self._advised:
+            lines.append(WatchLine(f"what to do: {judged.advice}", is_alarm=True))
+        self._advised = judged.advice
+        return WatchRow(
+            {**self.figures(), "state": judged.state, "happened": happened, "advice": judged.advice}, lines
+        )
 
     def figures(self) -> dict[str, object]:
         """See ``Follower``; None is unknown. Rates are per second."""
@@ -132,4 +134,10 @@ def _read(adapter: Adapter, services: Sequence[str]) -> Answers:
     return {name: probe(adapter, name, services) for name in READINGS}
 
 
-WATCH = WatchPart(read=_read, follow=QueueFollower, what="the queue", active_by="replication", suspends="suspend")
+WATCH = WatchPart(
+    read=_read,
+    follow=QueueFollower,
+    ended="stopped; the queue is no longer watched",
+    active_by="replication",
+    suspends="suspend",
+)

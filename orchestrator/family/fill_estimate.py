@@ -21,7 +21,7 @@ Crossing = Literal["high", "clear"]
 
 @dataclass(frozen=True, slots=True)
 class Sample:
-    """One reading of a queue. ``at``: seconds since the epoch; ``None`` is what the device did not tell."""
+    """One reading of a queue. ``at``: seconds since the epoch; ``None`` is what the device did not report."""
 
     at: float
     messages: int | None = None
@@ -59,8 +59,8 @@ def filling(samples: Sequence[Sample]) -> Filling:
     return Filling(percent, rate, rate_mb, _full_in(last, rate_mb))
 
 
-def _growth(told: Sequence[tuple[float, float | None]]) -> float | None:
-    known = [(at, value) for at, value in told if value is not None]
+def _growth(values: Sequence[tuple[float, float | None]]) -> float | None:
+    known = [(at, value) for at, value in values if value is not None]
     recent = known[-max(2, len(known) // 2) :]
     if len(recent) < 2 or recent[-1][0] <= recent[0][0]:
         return None
@@ -81,7 +81,7 @@ def crossing(
 ) -> Crossing | None:
     """Was the high mark crossed, upwards (``high``) or back below the lower one (``clear``)? None: neither, or unknown.
 
-    Two marks, so that a queue at the border does not tell the same thing again and again.
+    Two marks, so that a queue at the border is not reported again and again.
     """
     if percent is None:
         return None

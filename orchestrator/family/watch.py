@@ -71,7 +71,7 @@ class Follower:
 
 @dataclass(frozen=True, slots=True)
 class WatchPart:
-    """``read``: one round of one site. ``follow``: a follower of one target. ``what``: what is watched, in words.
+    """``read``: one round of one site. ``follow``: a follower of one target. ``ended``: the sentence at its end.
 
     ``active_by``: the reading that shows which site is active, where only that one is watched; empty: both are.
     ``suspends``: the runbook that suspends replication, without the name of the family; empty: there is none, and
@@ -80,7 +80,7 @@ class WatchPart:
 
     read: Callable[[Adapter, Sequence[str]], Answers]
     follow: Callable[[WatchTarget], Follower]
-    what: str
+    ended: str
     active_by: str = ""
     suspends: str = ""
     no_suspension: str = ""

@@ -184,7 +184,7 @@ def test_a_dark_site_is_waited_for(night: Night) -> None:
     assert [line.split("SIMULATED  ")[1] for line in ended.out.splitlines()] == [
         f"ny: guarding ny for {VPN}; Ctrl-C ends it",
         "ny: no node of ny answers",
-        "stopped; nobody guards the site any more",
+        "stopped; the site is no longer guarded",
     ]
 
 

@@ -40,7 +40,7 @@ def test_an_instance_that_comes_back(night: AmpsNight) -> None:
     assert night.runs()[-1] == DONE
     assert ended.out.splitlines()[-2:] == [
         next(line for line in ended.out.splitlines() if line.endswith("it stays guarded until it is restored")),
-        "SIMULATED  stopped; nobody guards the site any more",
+        "SIMULATED  stopped; the site is no longer guarded",
     ]
     exported = night.shell("runs", "export", "last").out
     assert "power is out" in exported
@@ -80,7 +80,7 @@ def test_a_dark_instance_is_waited_for(night: AmpsNight) -> None:
     assert [line.split("SIMULATED  ")[1] for line in ended.out.splitlines()] == [
         "ny: guarding ny for orders; Ctrl-C ends it",
         f"ny: it does not answer: nobody listens at {NY}",
-        "stopped; nobody guards the site any more",
+        "stopped; the site is no longer guarded",
     ]
 
 

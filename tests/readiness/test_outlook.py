@@ -53,7 +53,7 @@ def test_nobody_is_told_what_is_going_to_be_done() -> None:
 def test_who_relies_on_it_is_told_that_it_cannot_be_done() -> None:
     """Law: where the device does not tell what --suspend-at goes by, nobody is left to believe that it will act."""
     for told in (seen(percent=None, full_in_s=None, suspends_at=90.0), seen(rejects=None, suspends_at=90.0)):
-        assert "--suspend-at cannot act: the device does not tell" in told.advice
+        assert "--suspend-at cannot act: the device does not report" in told.advice
     assert seen(percent=None, full_in_s=None, rejects=False, suspends_at=90.0).advice == ""
 
 
@@ -61,7 +61,7 @@ def test_whether_publishers_are_refused_may_be_unknown() -> None:
     """Law: what is not told is neither claimed, nor is a command advised that could not do it."""
     full, soon = seen(full_in_s=0.0, percent=100.0, rejects=None), seen(percent=85.0, rejects=None)
     for told in (full, soon):
-        assert "the device does not tell whether publishers are refused" in told.advice
+        assert "the device does not report whether publishers are refused" in told.advice
         assert "failover watch" not in told.advice
 
 

@@ -91,7 +91,7 @@ def test_in_words(shell: Shell, outage: str) -> None:
     lines = ended.out.splitlines()
     assert all(f"Z SIMULATED  {VPN} at nj: " in line for line in lines)
     assert sum("what to do" in line for line in lines) == 1
-    assert ended.err == "SIMULATED  stopped; nobody watches the queue any more\n"
+    assert ended.err == "SIMULATED  stopped; the queue is no longer watched\n"
 
 
 def test_the_high_mark_and_the_end(shell: Shell, outage: str) -> None:
@@ -192,7 +192,7 @@ def test_ctrl_c_in_a_suspension(shell: Shell, outage: str) -> None:
     assert ended.complaint == f"stopped in the suspension of {VPN}: run {run['run']} is unfinished"
     assert f"`failover resume {run['run']}`" in ended.err
     assert "`failover status` shows whether replication is suspended" in ended.err
-    assert ended.err.endswith("nobody watches the queue any more\n")
+    assert ended.err.endswith("the queue is no longer watched\n")
     assert ended.code == shell("runs", "show", run["run"], "--json").values[0]["exit_code"]
 
 

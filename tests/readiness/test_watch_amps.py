@@ -50,7 +50,7 @@ def test_a_pair_that_is_well(night: AmpsNight) -> None:
     assert all(line.startswith("4 clients, open, link to ldn sync, 0 s behind, ") for line in told(ended, "ny")[1:])
     assert all(line.startswith("0 clients, open, link to ny sync, 0 s behind, ") for line in told(ended, "ldn")[1:])
     assert "!" not in ended.out
-    assert ended.err.splitlines() == ["SIMULATED  stopped; nobody watches the instances any more"]
+    assert ended.err.splitlines() == ["SIMULATED  stopped; the instances are no longer watched"]
     assert night.commands == before
 
 
@@ -174,7 +174,7 @@ def test_nothing_told() -> None:
     assert said(look) == (
         "unknown",
         "clients unknown, whether it lets them in is unknown, whether its link to ny is connected is unknown, "
-        "queues unknown, journals unknown, not told: links: no sense",
+        "queues unknown, journals unknown, unknown: links: no sense",
     )
 
 

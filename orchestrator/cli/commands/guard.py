@@ -33,7 +33,7 @@ def guard(
 
     The moment it answers, its doors are shut and it is made standby, without asking again. Asks once, at the start,
     unless --yes is given. What it does is a recorded run, and only while the other site says that it is active. Ends
-    when the site is standby and fenced, or restored by somebody, or with Ctrl-C. Of AMPS, the client transports of the
+    when the site is standby and fenced, or restored, or with Ctrl-C. Of AMPS, the client transports of the
     instance are disabled whenever they are enabled, until it is restored. Default: every service of the pair.
 
     \b

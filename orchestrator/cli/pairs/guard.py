@@ -36,7 +36,7 @@ def guard_site(tools: Tools, request: GuardRequest, *, yes: bool, as_json: bool)
         return lead_again(tools, journal, name, run, as_json=as_json)
 
     with ExitStack() as stack:
-        guard = guard_of(tools, request, stack, lead=lead, again=again, tell=screen.take)
+        guard = guard_of(tools, request, stack, lead=lead, again=again, listener=screen.take)
         with until_stopped():
             guard.validate()
             if not yes:

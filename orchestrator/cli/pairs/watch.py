@@ -35,7 +35,7 @@ def watch_pair(tools: Tools, request: WatchRequest, readings: Path | None, *, as
         return lead_new(tools, Request(plan), as_json=as_json)
 
     samples = SampleStore(tools, inventory, readings, "watch")
-    watch = watch_of(tools, inventory, request, keeper=samples, lead=lead, tell=screen.take)
+    watch = watch_of(tools, inventory, request, keeper=samples, lead=lead, listener=screen.take)
     with until_stopped():
         watch.run()
     return screen.end(watch.result())

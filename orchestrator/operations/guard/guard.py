@@ -39,7 +39,7 @@ _REFUSED, _NEEDS_OPERATOR = 3, 6
 
 
 def guard_of(
-    tools: Tools, request: GuardRequest, stack: ExitStack, *, lead: Lead, again: LeadAgain, tell: Listener
+    tools: Tools, request: GuardRequest, stack: ExitStack, *, lead: Lead, again: LeadAgain, listener: Listener
 ) -> Guard:
     """The guard that is asked for; ``stack`` closes its sessions. Raises ``DefinitionError``, also for a family that
     offers none."""
@@ -59,7 +59,7 @@ def guard_of(
     declared = tools.registry.declarations(site)
     target = GuardTarget(inventory, pair, tuple(services), site.name, pair.mate_of(site.name), declared)
     sessions = ReadOnlySessions(tools, target, stack)
-    return Guard(tools, request, target, make(target, sessions), sessions, lead=lead, again=again, tell=tell)
+    return Guard(tools, request, target, make(target, sessions), sessions, lead=lead, again=again, listener=listener)
 
 
 def _pair_of(inventory: Inventory, site: str) -> str | None:
@@ -86,10 +86,10 @@ class Guard:
         *,
         lead: Lead,
         again: LeadAgain,
-        tell: Listener,
+        listener: Listener,
     ) -> None:
         self._tools, self._request, self._target, self._strategy = tools, request, target, strategy
-        self._sessions, self._lead, self._again, self._listener = sessions, lead, again, tell
+        self._sessions, self._lead, self._again, self._listener = sessions, lead, again, listener
         self._records = GuardRecords(tools, target, strategy.runbooks)
         self._since = tools.clock.now()
         self._reported: tuple[str, str] | None = None
@@ -98,7 +98,7 @@ class Guard:
         self._searched_at = tools.clock.now()
         self._code = 0
         self._alarm = ""
-        self._ending: tuple[Ending, str] = ("stopped", "stopped; nobody guards the site any more")
+        self._ending: tuple[Ending, str] = ("stopped", "stopped; the site is no longer guarded")
 
     def describe(self) -> str:
         """What it will do, in a sentence."""
@@ -114,14 +114,14 @@ class Guard:
             self._since = self._since if restored else lost_at
         self._strategy.validate_guardable(now, failed=lost_at is not None, restored=restored)
         if self._strategy.warning():
-            self._tell("fence", self._strategy.warning())
+            self._report("fence", self._strategy.warning())
 
     def run(self) -> None:
         """Read, act, wait, until the site is safe or a run of it is paused. Neither a journal that is away, or does not
         prove itself, nor an inventory that is being edited ends it: that would leave the site unguarded."""
         services = self._target.services
         names = ", ".join(services[:3]) + (f" and {len(services) - 3} more" if services[3:] else "")
-        self._tell("guarding", f"guarding {self._target.site} for {names}; Ctrl-C ends it")
+        self._report("guarding", f"guarding {self._target.site} for {names}; Ctrl-C ends it")
         while True:
             code = self._code
             try:
@@ -157,7 +157,7 @@ class Guard:
                 return True
         if now.both_active and not self._alarm:
             self._alarm = f"BOTH SITES ACTIVE: read at {iso(self._tools.clock.now())}: {site}: {now.why}"
-        self._tell(now.kind, now.why)
+        self._report(now.kind, now.why)
         return now.kind == "act" and self._act(now)
 
     def _is_over(self, now: GuardDecision) -> bool:
@@ -198,14 +198,14 @@ class Guard:
         instead = self._strategy.refused(now) if self._code == _REFUSED else ""
         if instead:
             self._tried_at = None
-            self._tell("fence", instead)
+            self._report("fence", instead)
         return is_paused(self._tools, plan)
 
     def _resume(self, owners: Sequence[Owner], plan: ev.Plan) -> bool:
         """Resume a run of a guard; wait for any other."""
         busy = [one.run for one in owners if one.is_led or not one.is_own]
         if busy:
-            self._tell("locked", f"run {busy[0]} is unfinished: the guard waits for it")
+            self._report("locked", f"run {busy[0]} is unfinished: the guard waits for it")
             return False
         if not self._may_try():
             return False
@@ -238,7 +238,7 @@ class Guard:
 
     # Reporting
 
-    def _tell(self, state: GuardState, text: str) -> None:
+    def _report(self, state: GuardState, text: str) -> None:
         """Report a state once, until another one follows."""
         if self._reported == (state, text):
             return

@@ -28,10 +28,10 @@ class FacetWatch:
         family: Family,
         services: Sequence[str],
         interval_s: float,
-        tell: Listener,
+        listener: Listener,
     ) -> None:
         self._tools, self._inventory, self._pair, self._family = tools, inventory, pair, family
-        self._services, self._interval_s, self._tell = services, interval_s, tell
+        self._services, self._interval_s, self._listener = services, interval_s, listener
         self._last: dict[str, PairPosition] = {}
 
     def run(self) -> None:
@@ -63,4 +63,4 @@ class FacetWatch:
         position = position_of(self._family, (first, second))
         before, self._last[service] = self._last.get(service), position
         is_alarm = not (position.is_good or before == position)
-        self._tell(PositionRead(now, service, position, (first, second), is_alarm))
+        self._listener(PositionRead(now, service, position, (first, second), is_alarm))

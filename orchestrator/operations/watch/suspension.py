@@ -33,10 +33,10 @@ class Suspender:
         mate: str,
         *,
         lead: Callable[[ev.Plan], int],
-        tell: Listener,
+        listener: Listener,
     ) -> None:
         self._tools, self._request, self._runbook, self._site, self._mate = tools, request, runbook, site, mate
-        self._lead, self._tell = lead, tell
+        self._lead, self._listener = lead, listener
         self._tried_at: dict[str, float] = {}
         self._in_the_way: dict[str, str] = {}  # by service: the run that kept it from that, as reported last
         self._current: tuple[ev.Plan, float] | None = None  # a suspension, and when it was started
@@ -67,8 +67,8 @@ class Suspender:
                 return True
         except FailoverError as error:
             self.exit_code = error.exit_code
-            self._tell(WatchFailed(error))
-        self._tell(SuspensionEnded(self._tools.clock.now(), service, self._site, self.exit_code == 0))
+            self._listener(WatchFailed(error))
+        self._listener(SuspensionEnded(self._tools.clock.now(), service, self._site, self.exit_code == 0))
         return False
 
     def interrupted(self) -> tuple[str, str] | None:
@@ -86,7 +86,7 @@ class Suspender:
 
     def _led(self, plan: ev.Plan, reason: str, now: float) -> bool:
         self._current = plan, now
-        self._tell(Suspending(plan.services[0], reason))
+        self._listener(Suspending(plan.services[0], reason))
         try:
             self.exit_code = self._lead(plan)
         except FailoverError:

@@ -36,7 +36,7 @@ def watch_of(
     *,
     keeper: Keeper,
     lead: Callable[[ev.Plan], int],
-    tell: Listener,
+    listener: Listener,
 ) -> Watch | FacetWatch:
     """The watch that is asked for. Raises ``DefinitionError``, also for an option that the family does not offer, and
     ``NotStarted`` where it is unknown which site is active."""
@@ -50,12 +50,12 @@ def watch_of(
             raise not_offered(family.name, "--readings", lambda one: one.watch() is not None)
         if request.site is not None:
             raise DefinitionError(f"both sites of the family {family.name} are watched", hint="leave --site out")
-        return FacetWatch(tools, inventory, pair, family, services, request.interval_s, tell)
-    cast = _Cast(tools, inventory, pair, family, part, tuple(services))
-    sites = cast.sites(request.site)
+        return FacetWatch(tools, inventory, pair, family, services, request.interval_s, listener)
+    watched = Watched(tools, inventory, pair, family, part, tuple(services))
+    sites = watched.sites(request.site)
     mate, runbook = pair.mate_of(sites[0]), f"{family.name}/{part.suspends}"
-    suspender = Suspender(tools, request, runbook, sites[0], mate, lead=lead, tell=tell)
-    return Watch(cast, request, sites, keeper, suspender, tell)
+    suspender = Suspender(tools, request, runbook, sites[0], mate, lead=lead, listener=listener)
+    return Watch(watched, request, sites, keeper, suspender, listener)
 
 
 def _no_suspension(family: str, part: WatchPart | None) -> DefinitionError:
@@ -68,7 +68,7 @@ def _no_suspension(family: str, part: WatchPart | None) -> DefinitionError:
 
 
 @dataclass(frozen=True, slots=True)
-class _Cast:
+class Watched:
     """What is watched."""
 
     tools: Tools
@@ -109,19 +109,21 @@ class Watch:
 
     def __init__(
         self,
-        cast: _Cast,
+        watched: Watched,
         request: WatchRequest,
         sites: Sequence[str],
         keeper: Keeper,
         suspender: Suspender,
-        tell: Listener,
+        listener: Listener,
     ) -> None:
-        self._cast, self._request, self._sites, self._keeper = cast, request, sites, keeper
-        self._suspender, self._tell, self._clock = suspender, tell, cast.tools.clock
-        self._simulated = cast.tools.is_simulated(cast.inventory)
+        self._watched, self._request, self._sites, self._keeper = watched, request, sites, keeper
+        self._suspender, self._listener, self._clock = suspender, listener, watched.tools.clock
+        self._simulated = watched.tools.is_simulated(watched.inventory)
         self._followed: Mapping[tuple[str, str], Follower] = {
-            (service, site): cast.part.follow(WatchTarget(service, site, cast.pair.mate_of(site), request.suspend_at))
-            for service in cast.services
+            (service, site): watched.part.follow(
+                WatchTarget(service, site, watched.pair.mate_of(site), request.suspend_at)
+            )
+            for service in watched.services
             for site in sites
         }
 
@@ -129,7 +131,7 @@ class Watch:
         """Read, report, suspend if asked to, wait."""
         with ExitStack() as stack, ThreadPoolExecutor(len(self._sites)) as pool:
             adapters = {
-                site: stack.enter_context(reading_only(self._cast.tools, self._cast.inventory.sites[site]))
+                site: stack.enter_context(reading_only(self._watched.tools, self._watched.inventory.sites[site]))
                 for site in self._sites
             }
             while not self._round(adapters, pool):
@@ -139,34 +141,33 @@ class Watch:
         """How it ended."""
         interrupted = self._suspender.interrupted()
         known = {key: figures for key, one in self._followed.items() if (figures := one.figures()) is not None}
-        is_one = bool(self._cast.part.active_by)
+        is_one = bool(self._watched.part.active_by)
         by_site = {
             service: {site: figures for (name, site), figures in known.items() if name == service}
             for service, _ in known
         }
         services = {service: figures for (service, _), figures in known.items()} if is_one else by_site
         site = self._sites[0] if is_one else None
-        text = f"stopped; nobody watches {self._cast.part.what} any more"
-        return WatchResult(text, services, self._suspender.exit_code, site, interrupted)
+        return WatchResult(self._watched.part.ended, services, self._suspender.exit_code, site, interrupted)
 
     def _round(self, adapters: Mapping[str, Adapter], pool: ThreadPoolExecutor) -> bool:
         """Returns whether the watch is over."""
-        now, services = self._clock.now(), self._cast.services
+        now, services = self._clock.now(), self._watched.services
         seen = self._read(adapters, pool)
         for site, answers in seen.items():
-            mate = self._cast.pair.mate_of(site)
+            mate = self._watched.pair.mate_of(site)
             self._keeper.keep(site, answers, services, now, simulated=self._simulated, mate=mate)
         for (service, site), one in self._followed.items():
             row = one.take({name: found[service] for name, found in seen[site].items()}, now)
             if row is not None:
-                self._tell(TargetRead(now, service, site, row))
+                self._listener(TargetRead(now, service, site, row))
         return any(
             self._suspender.is_due(service, one, now) and self._suspender.suspend(service, one, now)
             for (service, _), one in self._followed.items()
         )
 
     def _read(self, adapters: Mapping[str, Adapter], pool: ThreadPoolExecutor) -> Mapping[str, Answers]:
-        read, services = self._cast.part.read, self._cast.services
+        read, services = self._watched.part.read, self._watched.services
         if len(adapters) == 1:  # an interrupt ends it at once, and waits for no thread
             return {site: read(adapter, services) for site, adapter in adapters.items()}
         asked = {site: pool.submit(read, adapter, services) for site, adapter in adapters.items()}
