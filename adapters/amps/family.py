@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from adapters.amps.offers.sow_complete import SOW_COMPLETE
 from adapters.amps.reading_models import (
     Bootstrap,
     Clients,
@@ -16,7 +17,6 @@ from adapters.amps.reading_models import (
     TransactionLog,
     Transports,
 )
-from adapters.amps.sow_complete import SOW_COMPLETE
 from orchestrator.family.guard import MakeGuard
 from orchestrator.family.moves import Given, Kind, MoveOption
 from orchestrator.family.next_steps import NextSteps
@@ -35,7 +35,7 @@ class Amps(Offering):
     """What it offers, see ``orchestrator.family.offers``."""
 
     def options(self, kind: Kind) -> Sequence[MoveOption]:
-        from adapters.amps import moves
+        from adapters.amps.offers import moves
 
         return moves.options(kind)
 
@@ -53,24 +53,24 @@ class Amps(Offering):
         return True
 
     def runbook_for(self, kind: Kind, site: Site, given: Given) -> str:
-        from adapters.amps import moves
+        from adapters.amps.offers import moves
 
         return moves.runbook_for(kind, site, given)
 
     def next_steps(self) -> NextSteps:
-        from adapters.amps.next_steps import NEXT_STEPS
+        from adapters.amps.offers.next_steps import NEXT_STEPS
 
         return NEXT_STEPS
 
     def readiness(self) -> ReadinessJudge:
-        """See ``adapters.amps.readiness``."""
-        from adapters.amps.readiness import JUDGE
+        """See ``adapters.amps.offers.readiness``."""
+        from adapters.amps.offers.readiness import JUDGE
 
         return JUDGE
 
     def status(self) -> StatusPart:
-        """See ``adapters.amps.status``."""
-        from adapters.amps.status import STATUS
+        """See ``adapters.amps.offers.status``."""
+        from adapters.amps.offers.status import STATUS
 
         return STATUS
 
@@ -81,14 +81,14 @@ class Amps(Offering):
         return AmpsScene
 
     def guard(self) -> MakeGuard:
-        """See ``adapters.amps.guard``."""
-        from adapters.amps.guard import InstanceGuard
+        """See ``adapters.amps.offers.guard``."""
+        from adapters.amps.offers.guard import InstanceGuard
 
         return InstanceGuard
 
     def watch(self) -> WatchPart:
-        """See ``adapters.amps.watch``."""
-        from adapters.amps.watch import WATCH
+        """See ``adapters.amps.offers.watch``."""
+        from adapters.amps.offers.watch import WATCH
 
         return WATCH
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from adapters.solace.failback import FAILBACK_SAFE
+from adapters.solace.offers.failback import FAILBACK_SAFE
 from adapters.solace.reading_models import (
     DeviceHealth,
     Endpoints,
@@ -32,7 +32,7 @@ class Solace(Offering):
     """What it offers, see ``orchestrator.family.offers``."""
 
     def options(self, kind: Kind) -> Sequence[MoveOption]:
-        from adapters.solace import moves
+        from adapters.solace.offers import moves
 
         return moves.options(kind)
 
@@ -40,19 +40,19 @@ class Solace(Offering):
         return "solace-semp does; it may stand under `also` of the site" if what == "snapshot" else ""
 
     def runbook_for(self, kind: Kind, site: Site, given: Given) -> str:
-        from adapters.solace import moves
+        from adapters.solace.offers import moves
 
         return moves.runbook_for(kind, site, given)
 
     def readiness(self) -> ReadinessJudge:
-        """See ``adapters.solace.readiness``."""
-        from adapters.solace.readiness import JUDGE
+        """See ``adapters.solace.offers.readiness``."""
+        from adapters.solace.offers.readiness import JUDGE
 
         return JUDGE
 
     def status(self) -> StatusPart:
-        """See ``adapters.solace.status``."""
-        from adapters.solace.status import STATUS
+        """See ``adapters.solace.offers.status``."""
+        from adapters.solace.offers.status import STATUS
 
         return STATUS
 
@@ -63,14 +63,14 @@ class Solace(Offering):
         return SolaceScene
 
     def guard(self) -> MakeGuard:
-        """See ``adapters.solace.guard``."""
-        from adapters.solace.guard import ApplianceGuard
+        """See ``adapters.solace.offers.guard``."""
+        from adapters.solace.offers.guard import ApplianceGuard
 
         return ApplianceGuard
 
     def watch(self) -> WatchPart:
-        """See ``adapters.solace.watch``."""
-        from adapters.solace.watch import WATCH
+        """See ``adapters.solace.offers.watch``."""
+        from adapters.solace.offers.watch import WATCH
 
         return WATCH
 

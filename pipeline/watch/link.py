@@ -1,6 +1,6 @@
 """The course of one AMPS service at one site: a fold over its readings, above all of the link to its mate. Pure.
 
-AMPS counts no messages that a destination lacks (``adapters.amps.outlook``); what a link tells is how many
+AMPS counts no messages that a destination lacks (``adapters.amps.offers.outlook``); what a link tells is how many
 seconds it is behind. From one reading to the next these get fewer, and that gives a rate and the time until there are
 none; a single one is no estimate of the time that it takes (docs/sources/amps.md, 6.2).
 
@@ -15,7 +15,7 @@ from dataclasses import dataclass, field, replace
 from itertools import takewhile
 from typing import Literal
 
-from adapters.amps.outlook import HARDLY_S, Observation
+from adapters.amps.offers.outlook import HARDLY_S, Observation
 from adapters.amps.reading_models import Links, Queues
 from orchestrator.core.drain_estimate import forecast
 from orchestrator.journal.samples import ReadingSample

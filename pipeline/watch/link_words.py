@@ -7,8 +7,8 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-from adapters.amps.outlook import HAPPENED, Outlook, outlook
-from adapters.amps.outlook import figures_of as figures_of_look
+from adapters.amps.offers.outlook import HAPPENED, Outlook, outlook
+from adapters.amps.offers.outlook import figures_of as figures_of_look
 from adapters.amps.reading_models import CALM_INTERVALS
 from orchestrator.ages import span
 from orchestrator.clock import iso

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from adapters.solace.outlook import Outlook, outlook
+from adapters.solace.offers.outlook import Outlook, outlook
 from adapters.solace.reading_models import QueueDepth, ReplicationStatus
 from orchestrator.ages import span
 from orchestrator.clock import iso

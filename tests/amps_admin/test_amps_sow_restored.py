@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from adapters.amps.offers.sow_complete import sow_reasons
 from adapters.amps.reading_models import Bootstrap, Sow, SowTopic
-from adapters.amps.sow_complete import sow_reasons
 from orchestrator.model.events import Outcome
 from orchestrator.model.runbook import Choice
 from simulator.amps.layout import BootstrapLayout, FabricLayout

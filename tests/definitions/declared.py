@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
-from adapters.solace.decisions import XaDecisions
+from adapters.solace.offers.decisions import XaDecisions
 from orchestrator.documents.definition import Definition
 from orchestrator.documents.loader import read_document
 from orchestrator.family.contract import ActionSpec, ArgumentSpec, ReadingSpec

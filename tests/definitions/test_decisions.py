@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from adapters.solace.decisions import XaDecision, XaDecisions
+from adapters.solace.offers.decisions import XaDecision, XaDecisions
 from orchestrator.errors import DefinitionError
 from orchestrator.model.transactions import BranchOutcome, choice_by_branches
 from tests.definitions.declared import Write, load_decisions, read_decisions

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from pydantic import BaseModel
 
-from adapters.solace.decisions import XaDecisions
+from adapters.solace.offers.decisions import XaDecisions
 from orchestrator.documents.loader import load_inventory, load_runbook, read_inventory, read_runbook
 from orchestrator.documents.source_map import PATTERNS, Lines, quoted, show
 from orchestrator.errors import DefinitionError

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from adapters.amps.guard_decision import GuardObservation, decide_guard
+from adapters.amps.offers.guard_decision import GuardObservation, decide_guard
 from adapters.amps.reading_models import Transport, Transports
 from orchestrator.model.outcome import Failure
 from orchestrator.model.readings import Reachability

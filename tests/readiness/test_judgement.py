@@ -11,8 +11,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from adapters.solace.readiness import JUDGE, READINGS, SERVICE_CHECKS, SITE_CHECKS
-from adapters.solace.readiness.services import HIGH_CLEAR, HIGH_SET
+from adapters.solace.offers.readiness import JUDGE, READINGS, SERVICE_CHECKS, SITE_CHECKS
+from adapters.solace.offers.readiness.services import HIGH_CLEAR, HIGH_SET
 from adapters.solace.reading_models import (
     Bridge,
     DeviceHealth,

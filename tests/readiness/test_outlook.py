@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from adapters.solace.outlook import Outlook, outlook
+from adapters.solace.offers.outlook import Outlook, outlook
 from adapters.solace.reading_models import QueueDepth, ReplicationStatus
 from orchestrator.family.fill_estimate import Filling
 

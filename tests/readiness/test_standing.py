@@ -7,7 +7,7 @@ from itertools import product
 
 import pytest
 
-from adapters.solace.guard_decision import GuardObservation, decide_guard
+from adapters.solace.offers.guard_decision import GuardObservation, decide_guard
 from adapters.solace.reading_models import Fence, NodeFence
 from orchestrator.family.guard import GuardDecision
 from orchestrator.model.readings import Reachability, Role

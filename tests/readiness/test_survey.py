@@ -7,6 +7,7 @@ from collections.abc import Mapping
 import pytest
 
 from adapters.amps.reading_models import Clients, Link, Links, Queues, Transport, Transports
+from adapters.solace.offers.status import figures
 from adapters.solace.reading_models import (
     Bridge,
     QueueDepth,
@@ -15,7 +16,6 @@ from adapters.solace.reading_models import (
     Transactions,
     TransactionState,
 )
-from adapters.solace.status import figures
 from orchestrator.family.status import Answers
 from orchestrator.model.outcome import Failure
 from orchestrator.model.readings import Role

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from adapters.amps.outlook import Observation, outlook
+from adapters.amps.offers.outlook import Observation, outlook
 from adapters.amps.reading_models import (
     Clients,
     Link,

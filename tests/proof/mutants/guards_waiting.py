@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from adapters.amps.reading_models import Links, Transports
-from adapters.solace.failback import _of_endpoint, unsafe_reasons
+from adapters.solace.offers.failback import _of_endpoint, unsafe_reasons
 from adapters.solace.reading_models import Fence, NodeFence, QueueDepth
 from orchestrator.core.decide.evaluate import patience
 from orchestrator.core.decide.for_each import _act_on_items, _concerns, _decide_items, _stand, each, listed

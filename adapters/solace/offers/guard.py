@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from adapters.solace.guard_decision import GuardObservation, decide_guard
+from adapters.solace.offers.guard_decision import GuardObservation, decide_guard
 from adapters.solace.reading_models import Fence, ReplicationStatus
 from orchestrator.errors import NotStarted
 from orchestrator.family.guard import GuardDecision, GuardSessions, GuardTarget

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Literal
 
-from adapters.solace.outlook import outlook
+from adapters.solace.offers.outlook import outlook
 from adapters.solace.reading_models import QueueDepth, ReplicationStatus
 from orchestrator.family.contract import Adapter
 from orchestrator.family.fill_estimate import HIGH_SET, Sample, crossing, filling

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
-from adapters.amps.outlook import HAPPENED, Observation, Outlook, figures_of, outlook
+from adapters.amps.offers.outlook import HAPPENED, Observation, Outlook, figures_of, outlook
 from orchestrator.family.contract import Adapter
 from orchestrator.family.fill_estimate import crossing
 from orchestrator.family.reachability import REACHABILITY, probe

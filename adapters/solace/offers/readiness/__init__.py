@@ -6,8 +6,8 @@ fencing plan before an unplanned one), docs/sources/solace.md, 0, 1.10, 4.1, 4.5
 
 from __future__ import annotations
 
-from adapters.solace.readiness.services import of_service
-from adapters.solace.readiness.sites import of_sites
+from adapters.solace.offers.readiness.services import of_service
+from adapters.solace.offers.readiness.sites import of_sites
 from orchestrator.family.readiness import Readiness, ReadinessJudge, SiteRead, Validate
 from orchestrator.model.inventory import Pair
 

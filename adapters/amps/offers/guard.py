@@ -5,7 +5,7 @@ An instance forgets that when it is started again, so it is guarded until it is 
 
 from __future__ import annotations
 
-from adapters.amps.guard_decision import GuardObservation, decide_guard
+from adapters.amps.offers.guard_decision import GuardObservation, decide_guard
 from orchestrator.errors import NotStarted
 from orchestrator.family.guard import GuardDecision, GuardSessions, GuardTarget
 from orchestrator.family.reachability import REACHABILITY

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from adapters.solace.decisions import XaDecisions
+from adapters.solace.offers.decisions import XaDecisions
 from orchestrator.family.moves import Given, Kind, MoveOption
 from orchestrator.model.inventory import Site
 

@@ -1,0 +1,1 @@
+"""What AMPS offers beyond facets: options, readiness, guard, watch, advice (``orchestrator.family.offers``)."""

@@ -1,0 +1,1 @@
+"""What Solace offers beyond facets: options, readiness, guard, watch, decisions (``orchestrator.family.offers``)."""
