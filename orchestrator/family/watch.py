@@ -74,8 +74,8 @@ class WatchPart:
     """``read``: one round of one site. ``follow``: a follower of one target. ``ended``: the sentence at its end.
 
     ``active_by``: the reading that shows which site is active, where only that one is watched; empty: both are.
-    ``suspends``: the runbook that suspends replication, without the name of the family; empty: there is none, and
-    ``no_suspension`` says why.
+    ``suspends``: the runbook that suspends replication at the active site, without the name of the family; only with
+    ``active_by``. Empty: there is none, and ``no_suspension`` says why.
     """
 
     read: Callable[[Adapter, Sequence[str]], Answers]

@@ -79,7 +79,7 @@ class Watched:
     services: tuple[str, ...]
 
     def sites(self, wanted: str | None) -> Sequence[str]:
-        """The named site; else both, or where only the active one is watched that which alone serves all services."""
+        """The named site; else both; or, where only the active one is watched, the only site that serves."""
         if wanted is not None:
             if wanted not in self.pair.sites:
                 one, other = self.pair.sites

@@ -1,0 +1,39 @@
+"""A refusal names the families that offer what was asked for, by their own offers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+
+from orchestrator.family.offers import Offering, offering
+from orchestrator.operations.families import not_offered
+
+
+def suspends(family: Offering) -> bool:
+    part = family.watch()
+    return part is not None and bool(part.suspends)
+
+
+@pytest.mark.parametrize(
+    ("what", "offers", "hint"),
+    [
+        ("guard", lambda one: one.guard() is not None, "families that do: amps, solace"),
+        ("--readings", lambda one: one.watch() is not None, "families that do: amps, solace"),
+        ("--suspend-at", suspends, "families that do: solace"),
+        ("tea", lambda one: False, "families that do: none"),
+    ],
+)
+def test_the_hint_names_who_offers_it(what: str, offers: Callable[[Offering], bool], hint: str) -> None:
+    """Law: no list of names is kept; who overrides the method offers it."""
+    error = not_offered("ledger", what, offers)
+    assert (str(error), error.hint) == (f"the family ledger does not offer {what}", hint)
+
+
+@pytest.mark.parametrize("family", ["amps", "solace"])
+def test_a_part_that_suspends_watches_the_active_site(family: str) -> None:
+    """Law: what suspends replication does so at the one site that is watched; what does not says why."""
+    part = offering(family).watch()
+    assert part is not None
+    assert bool(part.suspends) == bool(part.active_by)
+    assert bool(part.suspends) != bool(part.no_suspension)
