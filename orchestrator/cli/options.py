@@ -7,14 +7,19 @@ from typing import Annotated
 
 import typer
 
-Vpn = Annotated[
+# A service is a message VPN to most who type this.
+SERVICE_FLAGS = ("--vpn", "--service")
+Services = Annotated[
     list[str] | None,
     typer.Option(
-        "--vpn",
-        "--service",
+        *SERVICE_FLAGS,
         metavar="NAME",
         help="A message VPN, or the clients of an AMPS instance; repeat for several.",
     ),
+]
+SomeServices = Annotated[
+    list[str] | None,
+    typer.Option(*SERVICE_FLAGS, metavar="NAME", help="A service; repeat for several (default: all)."),
 ]
 All = Annotated[bool, typer.Option("--all", help="Every service of the pair.")]
 PairName = Annotated[

@@ -16,8 +16,6 @@ from orchestrator.model.families import family_called, known_families
 from orchestrator.model.inventory import Inventory, Site
 from orchestrator.operations.runtime import Tools
 
-AMPS, SOLACE = "amps", "solace"
-
 
 def family_of(tools: Tools, site: Site) -> str:
     """The name of the installed family, or empty for one that is not installed. Raises ``DefinitionError`` for an adapter
@@ -75,14 +73,6 @@ def not_offered(family: str, what: str, offers: Callable[[Offering], bool]) -> D
     """``family`` does not offer ``what``, such as ``guard``; the hint names the families that do, by ``offers``."""
     others = ", ".join(name for name in known_families() if offers(offering(name)))
     return DefinitionError(f"the family {family} does not offer {what}", hint=f"families that do: {others or 'none'}")
-
-
-def see_offered(family: str, what: str, offering: Sequence[str] = (SOLACE, AMPS)) -> None:
-    """Raise ``DefinitionError`` where ``family`` does not offer ``what``, such as ``guard``."""
-    if family not in offering:
-        raise DefinitionError(
-            f"the family {family} does not offer {what}", hint=f"families that do: {', '.join(sorted(offering))}"
-        )
 
 
 def see_roles(family: str) -> None:

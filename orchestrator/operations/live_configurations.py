@@ -12,7 +12,7 @@ from orchestrator.errors import DefinitionError
 from orchestrator.family.contract import AdapterContext
 from orchestrator.family.readiness import Validated
 from orchestrator.model.inventory import Inventory, Pair, Site
-from orchestrator.operations.families import AMPS, family_of
+from orchestrator.operations.families import family_of
 from orchestrator.operations.runtime import Tools
 from validator.report import Level, ValidationFinding
 from validator.validate import validate
@@ -45,7 +45,7 @@ def instances_of(
 ) -> tuple[Instance, ...]:
     """Every AMPS instance of the inventory, each once. Raises ``DefinitionError`` when there is none, or one is
     missing: a fabric with a hole is not validated as if it were whole."""
-    pairs = [pair for pair in inventory.pairs if family_of(tools, inventory.sites[pair.sites[0]]) == AMPS]
+    pairs = [pair for pair in inventory.pairs if family_of(tools, inventory.sites[pair.sites[0]]) == "amps"]
     if not pairs:
         raise DefinitionError("the inventory has no AMPS instance to fetch a configuration from")
     found = fetch(tools, inventory, pairs, variables, assumptions)

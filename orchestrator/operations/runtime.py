@@ -129,7 +129,7 @@ class Tools:
         """The inventory from ``path``, from ``FAILOVER_INVENTORY``, or the embedded simulated pair."""
         named = path or (Path(os.environ[INVENTORY_VARIABLE]) if os.environ.get(INVENTORY_VARIABLE) else None)
         if named is None:
-            from simulator.solace.embedded import embedded_inventory, embedded_world
+            from simulator.embedded import embedded_inventory, embedded_world
 
             embedded_world(self.world_file, self.clock).close()
             return embedded_inventory(self.world_file)

@@ -8,8 +8,8 @@ from pathlib import Path
 from orchestrator.clock import Clock
 from simulator.amps.embedded import WORLD_FILE as AMPS_WORLD_FILE
 from simulator.amps.world import AmpsWorld
+from simulator.embedded import embedded_layout
 from simulator.lab.pair import WORLD_FILE
-from simulator.solace.embedded import embedded_layout
 from simulator.solace.world import World
 from simulator.world.persistent import Kept
 from simulator.world.store import WorldFile

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from orchestrator.clock import Clock
 from orchestrator.errors import DefinitionError
+from simulator.embedded import embedded_layout
 from simulator.lab.edition import SEED
 from simulator.lab.editions import APPLIANCES, with_editions
 from simulator.lab.folder import editions_of, keep, kept_ports, usable_folder
@@ -16,7 +17,6 @@ from simulator.lab.of_world import serve_world
 from simulator.lab.request import LabRequest, LabUp
 from simulator.lab.semp.server import Scheme
 from simulator.lab.server import Lab, LabSettings
-from simulator.solace.embedded import embedded_layout
 from simulator.solace.faults import FAULTS
 from simulator.solace.world import World
 

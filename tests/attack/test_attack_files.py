@@ -16,9 +16,9 @@ from orchestrator.operations.runtime import SIGNING_KEY
 from orchestrator.reports.forecast import NAME, Forecast, encoded
 from pipeline.places import write_whole
 from simulator.amps.embedded import HOME, INSTANCES
+from simulator.embedded import embedded_layout
 from simulator.lab.of_world import serve_world
 from simulator.lab.server import LabSettings
-from simulator.solace.embedded import embedded_layout
 from simulator.solace.world import World
 from simulator.ssh.host_key import server_key
 from tests.cli.shell import VPN, Shell

@@ -25,8 +25,8 @@ from orchestrator.clock import VirtualClock
 from orchestrator.errors import AdapterError, DefinitionError, FailoverError
 from orchestrator.operations.verify import verify_file
 from pipeline.history.facts import facts_of_text
+from simulator.embedded import embedded_layout
 from simulator.http.server import Incoming, Outgoing
-from simulator.solace.embedded import embedded_layout
 from simulator.solace.faults import parse_faults
 from simulator.solace.layout import TransactionLayout, VpnLayout
 from simulator.solace.world import World

@@ -24,8 +24,8 @@ from orchestrator.clock import SystemClock
 from orchestrator.family.registry import Registry
 from orchestrator.family.secrets import SecretStore
 from orchestrator.operations.runtime import Tools
+from simulator.embedded import embedded_inventory
 from simulator.solace.account import Tally
-from simulator.solace.embedded import embedded_inventory
 from simulator.solace.layout import SiteLayout, VpnLayout, WorldLayout
 from simulator.solace.world import World
 from tests.cli.shell import Ended, hasty_runbook, roles_of

@@ -17,8 +17,8 @@ from orchestrator.engine.dispatch import InlineFleet
 from orchestrator.family.registry import Registry
 from orchestrator.family.secrets import SecretStore
 from orchestrator.operations.runtime import Tools
+from simulator.embedded import embedded_inventory, embedded_world
 from simulator.solace.account import Tally
-from simulator.solace.embedded import embedded_inventory, embedded_world
 from simulator.solace.layout import WorldLayout
 from simulator.solace.world import World
 

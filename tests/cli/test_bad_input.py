@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import pytest
 
-from simulator.solace.embedded import embedded_layout
+from simulator.embedded import embedded_layout
 from tests.cli.complaints import complained, untouched
 from tests.cli.shell import VPN, Shell
 
@@ -68,7 +68,7 @@ def test_a_name_with_a_blank_stays_one_argument(shell: Shell) -> None:
     ("arguments", "sentence"),
     [
         ((), "say which services"),
-        (("--all", "--vpn", VPN), "--vpn and --all exclude each other"),
+        (("--all", "--vpn", VPN), "names of services and --all exclude each other"),
         (("--vpn", VPN, "--from", "la"), "'la' is not a site of the pair trading"),
         (("--vpn", VPN, "--from", "n\ny"), "'n\\ny' is not a site"),
         (("--vpn", VPN, "--pair", "orders"), "no pair is called 'orders'"),

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from simulator.solace.embedded import embedded_layout
+from simulator.embedded import embedded_layout
 from tests.cli.complaints import complained, untouched
 from tests.cli.shell import VPN, Shell
 

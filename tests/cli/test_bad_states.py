@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from simulator.solace.embedded import embedded_layout
+from simulator.embedded import embedded_layout
 from tests.cli.complaints import ACTIVE_AT_HOME, complained, refused, untouched
 from tests.cli.shell import VPN, Shell
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from simulator.solace.embedded import embedded_layout
+from simulator.embedded import embedded_layout
 from tests.cli.shell import VPN, XIDS, Ended, Shell
 
 

@@ -11,7 +11,7 @@ import pytest
 from orchestrator.cli.render.preview import brief
 from orchestrator.model import events as ev
 from orchestrator.operations.runs.plan import PlanRequest, make_plan
-from simulator.solace.embedded import embedded_layout
+from simulator.embedded import embedded_layout
 from simulator.solace.layout import TransactionLayout, VpnLayout
 from tests.cli.shell import Shell
 

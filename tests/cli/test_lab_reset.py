@@ -11,7 +11,7 @@ from orchestrator.clock import VirtualClock
 from simulator.amps.embedded import amps_world
 from simulator.amps.faults import parse_amps_faults
 from simulator.amps.world import AmpsWorld
-from simulator.solace.embedded import embedded_layout
+from simulator.embedded import embedded_layout
 from simulator.solace.world import World
 from tests.cli.shell import Shell, roles_of
 from tests.snapshot.amps import write_inventory

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from simulator.solace.embedded import embedded_layout
+from simulator.embedded import embedded_layout
 from simulator.solace.layout import VpnLayout
 from tests.cli.shell import VPN, Ended, Shell
 

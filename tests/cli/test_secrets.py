@@ -11,7 +11,7 @@ from orchestrator.family.contract import AdapterContext
 from orchestrator.family.registry import Registry
 from orchestrator.family.secrets import SecretStore
 from orchestrator.model.inventory import Device, Login, SecretRef, Site
-from simulator.solace.embedded import embedded_layout
+from simulator.embedded import embedded_layout
 from tests.cli.echoing import ENTRY, EchoingAdapter, digest
 from tests.cli.shell import VPN, Ended, Shell
 

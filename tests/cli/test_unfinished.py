@@ -15,7 +15,7 @@ from orchestrator.family.registry import GROUP, Registry
 from orchestrator.journal.lease import LEASE_SECONDS
 from orchestrator.model.outcome import Failure
 from orchestrator.model.reading import Reading
-from simulator.solace.embedded import embedded_layout
+from simulator.embedded import embedded_layout
 from tests.cli.shell import VPN, Ended, Shell
 
 

@@ -12,7 +12,7 @@ from orchestrator.clock import VirtualClock
 from orchestrator.journal.journal import Journal
 from orchestrator.journal.lease import create_run
 from orchestrator.model import events as ev
-from simulator.solace.embedded import embedded_layout
+from simulator.embedded import embedded_layout
 from tests import seam
 from tests.cli.shell import VPN, Ended, Shell
 from tests.hooks.hooking import SECRET, a_hook, lines_of, plan_with, record

@@ -21,7 +21,7 @@ from orchestrator.family.registry import Registry
 from orchestrator.family.secrets import SecretStore
 from orchestrator.journal.journal import Journal
 from orchestrator.operations.runtime import Tools
-from simulator.solace.embedded import embedded_inventory, embedded_layout
+from simulator.embedded import embedded_inventory, embedded_layout
 from simulator.solace.world import World
 from tests.cli.shell import Ended
 from tests.hooks.hooking import lines_of

@@ -12,11 +12,11 @@ from orchestrator.clock import SystemClock
 from orchestrator.family.registry import Registry
 from orchestrator.family.secrets import SecretStore
 from orchestrator.operations.runtime import Tools
+from simulator.embedded import embedded_layout
 from simulator.lab.edition import SEED
 from simulator.lab.editions import with_editions
 from simulator.lab.of_world import serve_world
 from simulator.lab.server import LabSettings
-from simulator.solace.embedded import embedded_layout
 from simulator.solace.world import World
 
 pytestmark = pytest.mark.realtime

@@ -10,6 +10,7 @@ import pytest
 
 from orchestrator.clock import VirtualClock
 from orchestrator.errors import DefinitionError
+from simulator.embedded import embedded_layout
 from simulator.http.server import Incoming
 from simulator.lab.amps.editions import INSTANCES
 from simulator.lab.cli.cli import CliSession
@@ -19,7 +20,6 @@ from simulator.lab.editions import APPLIANCES, with_editions
 from simulator.lab.of_world import FaultyAppliance
 from simulator.lab.semp.accounts import Sessions
 from simulator.lab.semp.semp import SempNode
-from simulator.solace.embedded import embedded_layout
 from simulator.solace.faults import parse_faults
 from simulator.solace.world import World
 

@@ -18,11 +18,11 @@ from orchestrator.documents.loader import load_inventory
 from orchestrator.errors import PerhapsObeyed
 from orchestrator.family.contract import AdapterContext
 from orchestrator.family.secrets import SecretStore
+from simulator.embedded import embedded_layout
 from simulator.lab.edition import SEED
 from simulator.lab.editions import with_editions
 from simulator.lab.of_world import serve_world
 from simulator.lab.server import Lab, LabSettings
-from simulator.solace.embedded import embedded_layout
 from simulator.solace.world import World
 
 pytestmark = pytest.mark.realtime

@@ -12,11 +12,11 @@ import yaml
 from orchestrator.clock import SystemClock, VirtualClock
 from orchestrator.errors import Unreachable
 from orchestrator.model.inventory import Inventory
+from simulator.embedded import embedded_layout
 from simulator.lab.cli.cli import CliSession
 from simulator.lab.command_log import CommandLog
 from simulator.lab.of_world import FaultyAppliance, serve_world
 from simulator.lab.server import Lab
-from simulator.solace.embedded import embedded_layout
 from simulator.solace.faults import parse_faults
 from simulator.solace.world import World
 from simulator.ssh.shell import Spoilt

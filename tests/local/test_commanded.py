@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from simulator.solace.embedded import embedded_inventory
+from simulator.embedded import embedded_inventory
 from simulator.solace.layout import SiteLayout, VpnLayout, WorldLayout
 from simulator.solace.world import World
 from tests.cli.shell import VPN, Ended, Shell

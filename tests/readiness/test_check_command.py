@@ -16,7 +16,7 @@ from orchestrator.family.contract import ReadingSpec
 from orchestrator.family.registry import GROUP, Registry
 from orchestrator.model.outcome import Failure
 from orchestrator.model.reading import Reading
-from simulator.solace.embedded import embedded_layout
+from simulator.embedded import embedded_layout
 from simulator.solace.layout import SiteLayout, VpnLayout, WorldLayout
 from tests.cli.shell import VPN, Ended, Shell
 

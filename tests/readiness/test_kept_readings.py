@@ -19,7 +19,7 @@ from orchestrator.journal.samples import KEPT_S, ReadingSample, SampleFolder, de
 from orchestrator.model.outcome import Failure
 from orchestrator.model.reading import Reading
 from orchestrator.model.readings import Role
-from simulator.solace.embedded import embedded_inventory
+from simulator.embedded import embedded_inventory
 from tests.cli.shell import VPN, Ended, Shell
 
 AT = 1_800_000_000.125

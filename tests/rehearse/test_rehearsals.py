@@ -269,7 +269,7 @@ def test_options_of_the_rehearsed_command(shell: Shell) -> None:
     ("words", "complaint"),
     [
         (("controlled", "--vpn", "Nope"), "the inventory does not list 'Nope'"),
-        (("controlled",), "say which services: --vpn NAME (as often as needed), or --all"),
+        (("controlled",), "say which services: --vpn or --service NAME (as often as needed), or --all"),
         (("controlled", "--all", "--from", "chicago"), "'chicago' is not a site of the pair trading"),
         (("controlled", "--all", "--drill", "none"), "there is no drill 'none'"),
         (("controlled", "--all", "--fault", "no: no"), "not a fault: 'no: no'"),

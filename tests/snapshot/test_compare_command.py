@@ -14,7 +14,7 @@ from orchestrator.reports.forecast import NAME, Forecast, Range, StepForecast, e
 from pipeline.manifest import Manifest
 from pipeline.page import page_of
 from pipeline.report import Report
-from simulator.solace.embedded import embedded_layout
+from simulator.embedded import embedded_layout
 from tests.cli.shell import VPN, Shell
 
 

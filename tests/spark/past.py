@@ -18,7 +18,7 @@ from orchestrator.family.registry import Registry
 from orchestrator.family.secrets import SecretStore
 from orchestrator.model.runbook import Side
 from orchestrator.operations.runtime import Tools
-from simulator.solace.embedded import embedded_world
+from simulator.embedded import embedded_world
 from tests.cli.shell import DECISIONS, VPN
 
 

@@ -31,7 +31,7 @@ from orchestrator.family.contract import Adapter, AdapterContext, Call, Result
 from orchestrator.model.inventory import Device, Site
 from orchestrator.model.outcome import Effect, Failure
 from orchestrator.model.readings import Role
-from simulator.solace.embedded import embedded_inventory, embedded_world
+from simulator.embedded import embedded_inventory, embedded_world
 from simulator.solace.layout import SiteLayout, TransactionLayout
 from tests.seam import Permits, Secretless, read
 from tests.world.stage import Adapters, Stages

@@ -10,7 +10,7 @@ from orchestrator.clock import VirtualClock
 from orchestrator.errors import DefinitionError
 from orchestrator.family.contract import AdapterContext, Call
 from orchestrator.model.readings import Role
-from simulator.solace.embedded import AWAY, HOME, embedded_inventory, embedded_layout, embedded_world
+from simulator.embedded import AWAY, HOME, embedded_inventory, embedded_layout, embedded_world
 from simulator.solace.faults import parse_faults
 from simulator.solace.world import World
 from simulator.world.worlds import WORLDS, Worlds

@@ -18,8 +18,8 @@ import pytest
 
 from orchestrator.clock import VirtualClock
 from orchestrator.errors import AdapterError, ConnectionLost, Unreachable
+from simulator.embedded import embedded_layout, embedded_world
 from simulator.solace.appliance import Refused
-from simulator.solace.embedded import embedded_layout, embedded_world
 from simulator.solace.faults import parse_faults
 from simulator.solace.world import World
 from tests.attack.damage import IMPOSSIBLE, places
@@ -162,7 +162,7 @@ def test_a_process_killed_after_the_answer_leaves_the_effect(tmp_path: Path) -> 
     program = (
         "import os, signal, sys\n"
         "from pathlib import Path\n"
-        "from simulator.solace.embedded import embedded_world\n"
+        "from simulator.embedded import embedded_world\n"
         "from orchestrator.clock import SystemClock\n"
         "node = embedded_world(Path(sys.argv[1]), SystemClock()).appliance('ny', 'NY_Appliance1')\n"
         "node.set_role('Trading_VPN', 'standby')\n"

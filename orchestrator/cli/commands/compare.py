@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from orchestrator.cli.options import AsJson, InventoryFile
+from orchestrator.cli.options import AsJson, InventoryFile, SomeServices
 from orchestrator.cli.spark_options import SparkOptions, on_spark
 
 
@@ -22,10 +22,7 @@ def compare(
     pair: Annotated[
         str | None, typer.Option("--pair", metavar="NAME", help="The pair (default: the only one there is).")
     ] = None,
-    vpn: Annotated[
-        list[str] | None,
-        typer.Option("--vpn", "--service", metavar="NAME", help="A service; repeat for several (default: all)."),
-    ] = None,
+    services: SomeServices = None,
     run: Annotated[
         str | None,
         typer.Option("--run", metavar="RUN", help="The fail-over that this is evidence for: its id, or last."),
@@ -55,5 +52,5 @@ def compare(
     from orchestrator.cli.tools import tools as tools_of
 
     tools = tools_of(context)
-    request = CompareRequest(pair, tuple(vpn or ()), run, out, html)
+    request = CompareRequest(pair, tuple(services or ()), run, out, html)
     raise typer.Exit(compare_pair(tools, tools.inventory(inventory), request, spark, as_json=as_json))

@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from orchestrator.cli.family_options import given_of, of_answers
-from orchestrator.cli.options import AsJson, EventsAsJson, OnStall, Reason, RunName
+from orchestrator.cli.options import SERVICE_FLAGS, AsJson, EventsAsJson, OnStall, Reason, RunName
 from orchestrator.cli.render.terminal import is_attended
 from orchestrator.errors import DefinitionError
 
@@ -74,12 +74,12 @@ def decide(
         str, typer.Option("--gate", metavar="GATE", help="The question, as shown by `failover runs show`.")
     ],
     run: Annotated[str | None, typer.Option("--run", metavar="RUN", help="Default: the unfinished one.")] = None,
-    vpn: Annotated[
+    service: Annotated[
         str | None,
-        typer.Option("--vpn", "--service", metavar="NAME", help="Default: every lane it is open for."),
+        typer.Option(*SERVICE_FLAGS, metavar="NAME", help="Default: every lane it is open for."),
     ] = None,
     item: Annotated[
-        str | None, typer.Option("--item", metavar="XID", help="For a question about one transaction.")
+        str | None, typer.Option("--item", metavar="ITEM", help="For a question about one transaction.")
     ] = None,
     as_json: EventsAsJson = False,
 ) -> None:
@@ -93,7 +93,7 @@ def decide(
     from orchestrator.cli.tools import tools as tools_of
     from orchestrator.operations.runtime import checked_text
 
-    decision = Decision(gate, choice, checked_text(reason, "--reason"), item, vpn)
+    decision = Decision(gate, choice, checked_text(reason, "--reason"), item, service)
     raise typer.Exit(decide_for(tools_of(context), run, decision, as_json=as_json))
 
 

@@ -6,7 +6,7 @@ import typer
 
 from orchestrator.cli.family_options import given_of, of_kind
 from orchestrator.cli.option_groups import together
-from orchestrator.cli.options import All, From, InventoryFile, OnStall, PairName, RunbookName, Vpn
+from orchestrator.cli.options import All, From, InventoryFile, OnStall, PairName, RunbookName, Services
 from orchestrator.cli.render.terminal import is_attended
 from orchestrator.cli.run_options import Beginning
 
@@ -31,7 +31,7 @@ def register(app: typer.Typer) -> None:
 @together(begin=Beginning)
 def controlled(
     context: typer.Context,
-    vpn: Vpn = None,
+    services: Services = None,
     everything: All = False,
     pair: PairName = None,
     source: From = None,
@@ -48,7 +48,7 @@ def controlled(
     tools = tools_of(context)
     request = ControlledRequest(
         inventory=inventory,
-        services=vpn or (),
+        services=services or (),
         everything=everything,
         pair=pair,
         given=given_of(context),

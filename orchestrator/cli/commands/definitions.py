@@ -11,7 +11,9 @@ from orchestrator.cli.options import AsJson
 
 _RUNBOOK = typer.Typer(help="Runbooks: list, show, lint, explore, graph, schema.", no_args_is_help=True)
 _INVENTORY = typer.Typer(help="Inventories: show, lint, schema.", no_args_is_help=True)
-_Source = Annotated[str, typer.Argument(metavar="NAME|FILE", help="solace/controlled, or a file of your own.")]
+_Source = Annotated[
+    str, typer.Argument(metavar="NAME|FILE", help="A name from `failover runbook list`, or a file of your own.")
+]
 _File = Annotated[Path, typer.Argument(metavar="FILE")]
 
 

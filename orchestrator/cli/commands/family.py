@@ -9,7 +9,7 @@ import typer
 from orchestrator.cli.options import AsJson, InventoryFile, PairName
 
 _FAMILY = typer.Typer(help="Families, the kinds of replicated systems: list, show, test.", no_args_is_help=True)
-_Name = Annotated[str, typer.Argument(metavar="NAME", help="Its name, such as solace.")]
+_Name = Annotated[str, typer.Argument(metavar="NAME", help="Its name, as in `failover family list`.")]
 
 
 def register(app: typer.Typer) -> None:

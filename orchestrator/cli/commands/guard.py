@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from orchestrator.cli.commands.watch import Interval, seconds_of
-from orchestrator.cli.options import All, InventoryFile, LinesAsJson, PairName, Vpn, Yes
+from orchestrator.cli.options import All, InventoryFile, LinesAsJson, PairName, Services, Yes
 
 
 def register(app: typer.Typer) -> None:
@@ -18,7 +18,7 @@ def register(app: typer.Typer) -> None:
 def guard(
     context: typer.Context,
     site: Annotated[str, typer.Option("--site", metavar="SITE", help="The failed site.")],
-    vpn: Vpn = None,
+    services: Services = None,
     everything: All = False,
     pair: PairName = None,
     inventory: InventoryFile = None,
@@ -48,7 +48,7 @@ def guard(
 
     request = GuardRequest(
         site=site,
-        services=() if everything else tuple(vpn or ()),
+        services=() if everything else tuple(services or ()),
         pair=pair,
         inventory=inventory,
         interval_s=seconds_of("--interval", interval),

@@ -10,7 +10,7 @@ import typer
 
 from orchestrator.cli.family_options import given_of, of_kind
 from orchestrator.cli.option_groups import together
-from orchestrator.cli.options import All, InventoryFile, OnStall, PairName, Vpn
+from orchestrator.cli.options import All, InventoryFile, OnStall, PairName, Services
 from orchestrator.cli.render.terminal import is_attended
 from orchestrator.cli.run_options import Beginning
 from orchestrator.errors import DefinitionError
@@ -74,7 +74,7 @@ def register(app: typer.Typer) -> None:
 def uncontrolled(
     context: typer.Context,
     failed: Failed,
-    vpn: Vpn = None,
+    services: Services = None,
     everything: All = False,
     pair: PairName = None,
     inventory: InventoryFile = None,
@@ -91,7 +91,7 @@ def uncontrolled(
     tools = tools_of(context)
     request = UncontrolledRequest(
         inventory=inventory,
-        services=vpn or (),
+        services=services or (),
         everything=everything,
         pair=pair,
         given=given_of(context),
@@ -110,7 +110,7 @@ def uncontrolled(
 def restore(
     context: typer.Context,
     site: Annotated[str, typer.Option("--site", metavar="SITE", help="The site that comes back.")],
-    vpn: Vpn = None,
+    services: Services = None,
     everything: All = False,
     pair: PairName = None,
     inventory: InventoryFile = None,
@@ -124,7 +124,7 @@ def restore(
     tools = tools_of(context)
     request = RestoreRequest(
         inventory=inventory,
-        services=vpn or (),
+        services=services or (),
         everything=everything,
         pair=pair,
         given=given_of(context),
@@ -141,7 +141,7 @@ def restore(
 def failback(
     context: typer.Context,
     to: Annotated[str | None, typer.Option("--to", metavar="SITE", help="Default: the home site.")] = None,
-    vpn: Vpn = None,
+    services: Services = None,
     everything: All = False,
     pair: PairName = None,
     inventory: InventoryFile = None,
@@ -187,7 +187,7 @@ def failback(
     tools = tools_of(context)
     request = FailbackRequest(
         inventory=inventory,
-        services=vpn or (),
+        services=services or (),
         everything=everything,
         pair=pair,
         given=given_of(context),

@@ -6,7 +6,7 @@ from typing import Annotated, Any, Literal
 
 import typer
 
-from orchestrator.cli.options import All, EventsAsJson, InventoryFile, PairName, Vpn, Yes
+from orchestrator.cli.options import All, EventsAsJson, InventoryFile, PairName, Services, Yes
 
 _HELP = """\
 Rehearse a fail-over on a simulated copy of the pair.
@@ -38,7 +38,7 @@ def rehearse(
         Literal["controlled", "uncontrolled", "restore", "failback", "repair"],
         typer.Argument(metavar="KIND", help="What is rehearsed."),
     ],
-    vpn: Vpn = None,
+    services: Services = None,
     everything: All = False,
     pair: PairName = None,
     site: Annotated[
@@ -80,7 +80,7 @@ def rehearse(
 
     request = RehearsalRequest(
         kind=kind,
-        services=tuple(vpn or ()),
+        services=tuple(services or ()),
         everything=everything,
         pair=pair,
         site=site,

@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from orchestrator.cli.option_groups import together
-from orchestrator.cli.options import All, InventoryFile, PairName, Vpn
+from orchestrator.cli.options import All, InventoryFile, PairName, Services
 from orchestrator.cli.run_options import Beginning
 
 _REPAIR = """\
@@ -44,7 +44,7 @@ def register(app: typer.Typer) -> None:
 def repair(
     context: typer.Context,
     to: To,
-    vpn: Vpn = None,
+    services: Services = None,
     everything: All = False,
     pair: PairName = None,
     inventory: InventoryFile = None,
@@ -57,5 +57,5 @@ def repair(
     from orchestrator.operations.runs.plan_repair import RepairRequest, repair_plan
 
     tools = tools_of(context)
-    request = RepairRequest(inventory, vpn or (), everything, pair, to, accept_loss, begin.fail_fast)
+    request = RepairRequest(inventory, services or (), everything, pair, to, accept_loss, begin.fail_fast)
     raise typer.Exit(start(tools, repair_plan(tools, request), "repair", begin))

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from orchestrator.cli.options import AsJson, InventoryFile
+from orchestrator.cli.options import AsJson, InventoryFile, SomeServices
 
 
 def register(app: typer.Typer) -> None:
@@ -20,10 +20,7 @@ def snapshot(
     out: Annotated[
         str, typer.Option("--out", "-o", metavar="DIR", help="Where to; an unfinished one there is gone on with.")
     ],
-    vpn: Annotated[
-        list[str] | None,
-        typer.Option("--vpn", "--service", metavar="NAME", help="A service; repeat for several (default: all)."),
-    ] = None,
+    services: SomeServices = None,
     run: Annotated[
         str | None,
         typer.Option("--run", metavar="RUN", help="The fail-over that this is to be evidence for: its id, or last."),
@@ -64,7 +61,7 @@ def snapshot(
     from orchestrator.operations.exports.snapshot import SnapshotRequest
 
     tools = tools_of(context)
-    wanted = SnapshotRequest(site, tuple(vpn or ()), run)
+    wanted = SnapshotRequest(site, tuple(services or ()), run)
     with stopped_in_order("the same command goes on with what is kept of it"):
         if dumps is None:
             take_snapshot(tools, tools.inventory(inventory), wanted, out, as_json=as_json)

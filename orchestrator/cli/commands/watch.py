@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from orchestrator.cli.options import All, InventoryFile, LinesAsJson, PairName, Readings, Vpn
+from orchestrator.cli.options import All, InventoryFile, LinesAsJson, PairName, Readings, Services
 from orchestrator.errors import DefinitionError
 
 Interval = Annotated[str, typer.Option("--interval", metavar="TIME", help="Between two readings, as in 5s or 2m.")]
@@ -19,7 +19,7 @@ def register(app: typer.Typer) -> None:
 
 def watch(
     context: typer.Context,
-    vpn: Vpn = None,
+    services: Services = None,
     everything: All = False,
     pair: PairName = None,
     site: Annotated[
@@ -53,7 +53,7 @@ def watch(
     from orchestrator.operations.watch.request import WatchRequest
 
     request = WatchRequest(
-        services=tuple(vpn or ()),
+        services=tuple(services or ()),
         everything=everything,
         pair=pair,
         site=site,

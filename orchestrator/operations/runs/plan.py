@@ -12,6 +12,7 @@ from orchestrator.documents.loader import read_runbook
 from orchestrator.errors import DefinitionError
 from orchestrator.family.reachability import with_reachability
 from orchestrator.model import events as ev
+from orchestrator.model.families import known_families, words_of
 from orchestrator.model.inventory import Inventory, Pair, Site
 from orchestrator.model.runbook import Runbook, Side
 from orchestrator.operations.runs.given_options import as_asked
@@ -64,14 +65,19 @@ def make_plan(tools: Tools, request: PlanRequest) -> ev.Plan:
     )
 
 
+def _options() -> str:
+    """Those that name a service, as the installed families call it."""
+    return " or ".join(sorted({words_of(name).option for name in known_families()}, reverse=True))
+
+
 def services_of(inventory: Inventory, request: PlanRequest) -> tuple[list[str], Pair]:
     """The services that are meant, and the one pair they belong to. Raises ``DefinitionError``."""
     if request.services and request.everything:
         raise DefinitionError(
-            "--vpn and --all exclude each other", hint="--all is every service: leave one of them out"
+            "names of services and --all exclude each other", hint="--all is every service: leave one of them out"
         )
     if not request.services and not request.everything:
-        raise DefinitionError("say which services: --vpn NAME (as often as needed), or --all")
+        raise DefinitionError(f"say which services: {_options()} NAME (as often as needed), or --all")
     pairs = [pair for pair in inventory.pairs if request.pair in (None, pair.name)]
     if not pairs:
         known = ", ".join(pair.name for pair in inventory.pairs)
