@@ -285,8 +285,7 @@ class _NodeServer:
         settings, who = self._settings, self._credentials
         tls = None
         if scheme == "https":
-            file = directory / f"{'-'.join(self._key)}.tls.pem"
-            tls = Authority.at(directory, name="lab-ca").server_context(host, file=file)
+            tls = Authority.at(directory, name="lab-ca").server_context(host)
         return SempServer(
             appliance,
             self.log,

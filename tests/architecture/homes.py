@@ -45,10 +45,8 @@ HOMES: Mapping[str, Home] = {
         ("adapters/http/xmldoc.py", "pipeline/charts.py"),
         "XML bodies, which come from a device; and SVG of a library",
     ),
-    "cryptography": Home(
-        ("orchestrator/journal/signing.py", "simulator/http/certificates.py"),
-        "signatures over the record; and the certificates of the lab, which is no part of orchestrator/",
-    ),
+    "cryptography": Home(("orchestrator/journal/signing.py",), "signatures over the record"),
+    "trustme": Home(("simulator/http/certificates.py",), "the certificates of the lab"),
     "pyspark": Home(("pipeline/",), "reads exports, never a run in flight"),
     "py4j": Home(("pipeline/",), "the bridge that PySpark brings; its errors are mapped here", package="pyspark"),
     "pyarrow": Home(("pipeline/",), "writes and describes Parquet"),

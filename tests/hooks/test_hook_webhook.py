@@ -150,7 +150,7 @@ def test_a_receiver_that_never_answers(how: str) -> None:
 def test_a_certificate_is_checked(tmp_path: Path) -> None:
     """Promise 10: an unknown certificate is refused; the CA that the inventory names is trusted."""
     authority = Authority.at(tmp_path)
-    with serving(authority.server_context("127.0.0.1", file=tmp_path / "server.pem")) as endpoint:
+    with serving(authority.server_context("127.0.0.1")) as endpoint:
         assert "certificate" in str(failure_of(a_sender(endpoint.url)))
         assert endpoint.posts == []
         a_sender(endpoint.url, ca_file=str(authority.ca_file))(a_message())

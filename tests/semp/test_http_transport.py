@@ -119,9 +119,7 @@ def test_tls_shares_the_time_of_a_connection(tmp_path: Path, takes_s: float, is_
         clock.advance(takes_s)
         return [(socket.AF_INET, socket.SOCK_STREAM, 6, "", ("127.0.0.1", port))]
 
-    made = HttpServer(
-        lambda request: Outgoing(200), tls=authority.server_context("127.0.0.1", file=tmp_path / "server.pem")
-    )
+    made = HttpServer(lambda request: Outgoing(200), tls=authority.server_context("127.0.0.1"))
     made.start()
     trust = trust_of(HttpOptions(ca_file=str(authority.ca_file)))
     origin = ("https", "127.0.0.1", made.address[1])

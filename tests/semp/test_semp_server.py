@@ -286,7 +286,7 @@ def test_labs_that_begin_at_once_have_one_ca(tmp_path: Path) -> None:
             made = [one.result() for one in [pool.submit(begin) for _ in range(4)]]
         for one in (*made, Authority.at(folder)):
             client = ssl.create_default_context(cafile=one.ca_file)
-            assert shakes_hands(one.server_context("127.0.0.1", file=folder / "node.pem"), client)
+            assert shakes_hands(one.server_context("127.0.0.1"), client)
 
 
 def shakes_hands(server: ssl.SSLContext, client: ssl.SSLContext) -> bool:
@@ -448,7 +448,7 @@ def test_a_server_survives_nonsense(raw: bytes) -> None:
 def test_a_server_speaks_tls_to_those_who_trust_it(tmp_path: Path) -> None:
     """The certificate names the address; a client that does not know the CA is told why it was refused."""
     authority = Authority.at(tmp_path)
-    tls = authority.server_context("127.0.0.1", file=tmp_path / "node.pem")
+    tls = authority.server_context("127.0.0.1")
     assert isinstance(tls, ssl.SSLContext)
 
     def echo(request: Incoming) -> Outgoing:
