@@ -11,7 +11,7 @@ from adapters.solace.actions import ACTIONS, interface_plan, perform
 from adapters.solace.browsing import browse_endpoint, count_endpoint, list_endpoints
 from adapters.solace.dialogue import Dialogue
 from adapters.solace.explaining import EXPLANATION
-from adapters.solace.fencing import SET_BACKBONE, backbone_spec
+from adapters.solace.fencing import SET_BACKBONE, backbone_spec, shut_interface
 from adapters.solace.nodes import Node
 from adapters.solace.readings import read_queues, read_replication, read_transactions
 from adapters.solace.site_adapter import Reads, SiteAdapter
@@ -86,7 +86,7 @@ class SolaceCliAdapter(SiteAdapter[Node, Node]):
     @classmethod
     def fitted(cls, site: Site) -> type[SolaceCliAdapter]:
         """The class for ``site``: where its fence plan shuts an interface, plans show that."""
-        interface = site.shut_interface
+        interface = shut_interface(site)
         if interface is None:
             return cls
         spec = replace(backbone_spec(lambda call: interface_plan(interface, call).lines), dialogue=Dialogue)
@@ -113,7 +113,7 @@ class SolaceCliAdapter(SiteAdapter[Node, Node]):
     def _attempt(self, node: Node, action: str, call: Call, permit: Permit) -> Result:
         if node.shell is None:
             raise Forbidden("this session only reads", device=node.device.name)
-        interface = self._site.shut_interface if action == SET_BACKBONE else None
+        interface = shut_interface(self._site) if action == SET_BACKBONE else None
         plan = None if interface is None else interface_plan(interface, call)
         return perform(node.shell, action, call, permit, plan=plan)
 

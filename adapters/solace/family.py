@@ -24,7 +24,14 @@ from orchestrator.family.status import StatusPart
 from orchestrator.family.watch import WatchPart
 from orchestrator.model.facets import Facet
 from orchestrator.model.families import SHIPPED, Words
+from orchestrator.model.fences import FenceKind
 from orchestrator.model.inventory import Site
+
+# The message backbone of every node is shut, which needs their management; or the interface of the network blade, on
+# every node, where the nodes are appliances. A message VPN's `enabled` and its services are no way: config-sync copies
+# them to the other site.
+INTERFACE = r"^[0-9]+/[0-9]+/[A-Za-z0-9]+$"
+INTERFACE_SAYS = "an interface is fabric/slot/name, as in 1/1/lag1"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -96,6 +103,10 @@ SOLACE = Solace(
     },
     runbooks=SHIPPED / "solace",
     comparisons={"failback-safe": FAILBACK_SAFE},
+    fences={
+        "backbone": FenceKind("shut the message backbone", "set_backbone", "fence"),
+        "interface": FenceKind("shut an interface", "set_backbone", "fence", INTERFACE, INTERFACE_SAYS),
+    },
     makes={
         ("set_role", "role"): {"active": {Facet.SERVES: True}, "standby": {Facet.SERVES: False}},
         ("set_reject_on_discard", "enabled"): {"no": {Facet.SUSPENDED: True}, "yes": {Facet.SUSPENDED: False}},

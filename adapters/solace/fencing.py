@@ -11,12 +11,19 @@ from typing import TypeVar
 
 from orchestrator.errors import Forbidden
 from orchestrator.family.contract import EVERY_NODE, ActionSpec, ArgumentSpec, Call, Permit, Result
+from orchestrator.model.inventory import Site
 from orchestrator.model.outcome import Effect
 
 SET_BACKBONE = "set_backbone"
 
 N = TypeVar("N")
 Attempt = Callable[[N, Call, Permit], Result]
+
+
+def shut_interface(site: Site) -> str | None:
+    """The interface that is shut in place of the message backbone, where the fence plan prefers it."""
+    own = site.own_fence
+    return own.value if own is not None and own.kind == "interface" else None
 
 
 def backbone_spec(commands: Callable[[Call], Sequence[str]]) -> ActionSpec:

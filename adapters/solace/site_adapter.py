@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import ClassVar, Generic, TypeVar
 
-from adapters.solace.fencing import SET_BACKBONE, set_backbones
+from adapters.solace.fencing import SET_BACKBONE, set_backbones, shut_interface
 from adapters.solace.idle import configured_roles, gives_up_activity, make_standby
 from adapters.solace.names import checked_service
 from adapters.solace.reading_models import Fence, NodeFence, Platform
@@ -121,7 +121,7 @@ class SiteAdapter(ABC, Generic[N, A]):
         errors: list[AdapterError] = []
         for node in self._nodes:
             try:
-                fences.append(self._reads.fence(self._asked(node), self._site.shut_interface))
+                fences.append(self._reads.fence(self._asked(node), shut_interface(self._site)))
             except AdapterError as error:
                 errors.append(error)
                 fences.append(NodeFence(node=node.device.name))

@@ -18,7 +18,7 @@ from pydantic import BaseModel, ValidationError
 from pydantic_core import ErrorDetails
 
 from orchestrator.model.findings import Finding, Level
-from orchestrator.model.inventory import INTERFACE, SERVICE_NAME, WEBHOOK_URL
+from orchestrator.model.inventory import SERVICE_NAME, WEBHOOK_URL
 from orchestrator.suggestions import closest, suggest
 
 Path = tuple[str | int, ...]
@@ -28,7 +28,6 @@ Shape = Mapping[str, Any]
 PATTERNS: Mapping[str, str] = {
     SERVICE_NAME: "a service's name has 1 to 32 characters, no quotes or controls, none of ` ; ? * < > & | \\",
     WEBHOOK_URL: "https://…, or http:// to this very machine; without account, password, # and blanks",
-    INTERFACE: "an interface is fabric/slot/name, as in 1/1/lag1",
     r"^[A-Za-z0-9][A-Za-z0-9_.-]{0,62}$": "a name has 1 to 63 letters, digits, - _ and . and begins with no sign",
     r"^[a-z][a-z0-9-]*$": "an id has lower-case letters, digits and -, and begins with a letter",
     r"^[a-z][a-z0-9-]*/[a-z][a-z0-9-]*$": "a runbook's name is family/kind in lower-case letters, digits and -",

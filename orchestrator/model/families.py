@@ -16,6 +16,7 @@ from orchestrator.counting import counted
 from orchestrator.errors import DefinitionError
 from orchestrator.model.comparisons import Rule
 from orchestrator.model.facets import Facet
+from orchestrator.model.fences import FenceKind
 from orchestrator.model.installed import installed
 from orchestrator.model.reading import Reading
 
@@ -51,7 +52,7 @@ class Family:
 
     ``runbooks``: the folder that holds its procedures as ``<kind>.yaml``, or None. ``comparisons``: the
     rules that its runbooks compare both sites by. ``makes``: by action and argument, for each value of the argument,
-    the facets that a site has once it has obeyed.
+    the facets that a site has once it has obeyed. ``fences``: what the fence plan of a site may name, by its key.
     """
 
     name: str
@@ -60,6 +61,7 @@ class Family:
     runbooks: Path | None
     comparisons: Mapping[str, Rule] = field(default_factory=dict)
     makes: Makes = field(default_factory=dict)
+    fences: Mapping[str, FenceKind] = field(default_factory=dict)
 
     @property
     def surveyed(self) -> Sequence[str]:

@@ -24,6 +24,7 @@ from pydantic import (
     model_validator,
 )
 
+from orchestrator.model.fences import known_fences
 from orchestrator.model.runbook import Duration
 
 # A name becomes part of a device command: control characters, quotes, ';' and the like never get that far.
@@ -143,36 +144,50 @@ class Also(_Strict):
         return devices and _distinct_names(devices)
 
 
-FenceKind = Literal["backbone", "interface", "command", "attest"]
-INTERFACE = r"^[0-9]+/[0-9]+/[A-Za-z0-9]+$"
+class FenceOption(BaseModel):
+    """One way to keep clients off a failed site: ``command``, ``attest``, or one that a family brings.
 
-
-class FenceOption(_Strict):
-    """One way to keep clients off a failed site: exactly one of ``backbone``, ``interface``, ``command``, ``attest``.
-
-    ``backbone``: the message backbone of every node is shut, which needs their management. ``interface``: that of the
-    network blade is, on every node (``1/1/lag1``), where the nodes are appliances. ``command``: a command of
-    the site's adapter ``local``; its own check proves it. ``attest``: what a person has to do, and then attests.
-    A message VPN's ``enabled`` and its services are no option: config-sync copies them to the other site.
+    ``command``: a command of the site's adapter ``local``; its own check proves it. ``attest``: what a person has to do,
+    and then attests. Which others there are, and what their values are, lint knows (``orchestrator.model.fences``): a
+    record of a family that is not installed has to be read all the same.
     """
 
-    backbone: Literal[True] | None = None
-    interface: Annotated[str, StringConstraints(pattern=INTERFACE)] | None = None
+    model_config = ConfigDict(frozen=True, extra="allow")
+
     command: SiteName | None = None
     attest: str | None = Field(default=None, min_length=1)
 
+    @model_validator(mode="before")
+    @classmethod
+    def _given(cls, data: Any) -> Any:
+        """Records of earlier versions have every kind, absent ones as null."""
+        return {name: one for name, one in data.items() if one is not None} if isinstance(data, Mapping) else data
+
     @model_validator(mode="after")
     def _exactly_one(self) -> FenceOption:
-        if sum(value is not None for value in (self.backbone, self.interface, self.command, self.attest)) != 1:
-            raise ValueError("give exactly one of backbone, interface, command, attest")
+        if len(self._ways) != 1:
+            raise ValueError(f"give exactly one of {', '.join((*known_fences(), 'command', 'attest'))}")
         return self
 
     @property
-    def kind(self) -> FenceKind:
-        """Which of the four it is."""
-        if self.backbone:
-            return "backbone"
-        return "interface" if self.interface else "command" if self.command is not None else "attest"
+    def _ways(self) -> Mapping[str, Any]:
+        common = {name: one for name, one in (("command", self.command), ("attest", self.attest)) if one is not None}
+        return {**(self.model_extra or {}), **common}
+
+    @property
+    def kind(self) -> str:
+        """Which way it is."""
+        return next(iter(self._ways))
+
+    @property
+    def value(self) -> Any:
+        """What it says: a text, or ``True``."""
+        return self._ways[self.kind]
+
+    @property
+    def is_of_family(self) -> bool:
+        """Is it neither a command nor an attestation?"""
+        return self.kind not in FenceOption.model_fields
 
 
 class Site(_Strict):
@@ -221,12 +236,11 @@ class Site(_Strict):
         return (own, *(_part(own, one) for one in self.also))
 
     @property
-    def shut_interface(self) -> str | None:
-        """The interface that is shut in place of the message backbone, where the fence plan prefers it."""
-        doors = [option for option in self.fence if option.kind in ("backbone", "interface")]
-        return doors[0].interface if doors else None
+    def own_fence(self) -> FenceOption | None:
+        """The way of its family that the fence plan prefers, or None."""
+        return next((option for option in self.fence if option.is_of_family), None)
 
-    def fenced_by(self, kind: FenceKind) -> FenceOption | None:
+    def fenced_by(self, kind: str) -> FenceOption | None:
         """The option of that kind in the fence plan, or None."""
         return next((option for option in self.fence if option.kind == kind), None)
 

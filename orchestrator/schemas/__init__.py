@@ -18,6 +18,7 @@ from pydantic_core import core_schema
 
 from orchestrator.family.moves import Kind
 from orchestrator.family.offers import options_of_all
+from orchestrator.model.fences import FenceKind, known_fences
 from orchestrator.model.inventory import Inventory
 from orchestrator.model.runbook import Runbook, format_duration, parse_duration
 from orchestrator.reports.document import RunDocument
@@ -89,6 +90,19 @@ def _one_source(choice: dict[str, Any]) -> None:
     choice["oneOf"] = [{"required": [name]} for name in choice["properties"]]
 
 
+def _ways_to_fence(option: dict[str, Any]) -> None:
+    """Those of the installed families too, and no other."""
+    own = {name: _fence_value(kind) for name, kind in known_fences().items()}
+    option["properties"] = {**own, **option["properties"]}
+    option["additionalProperties"] = False
+    _one_source(option)
+
+
+def _fence_value(kind: FenceKind) -> dict[str, Any]:
+    value = {"pattern": kind.pattern, "type": "string"} if kind.pattern else {"const": True, "type": "boolean"}
+    return {"anyOf": [value, {"type": "null"}], "default": None}
+
+
 def _one_receiver(hook: dict[str, Any]) -> None:
     hook["oneOf"] = [{"required": ["command"]}, {"required": ["webhook"]}]
 
@@ -97,7 +111,7 @@ _COMPLETED: Mapping[str, Callable[[dict[str, Any]], None]] = {
     "Do": _arguments_beside,
     "SecretRef": _one_source,
     "HookSecret": _one_source,
-    "FenceOption": _one_source,
+    "FenceOption": _ways_to_fence,
     "Hook": _one_receiver,
 }
 

@@ -13,6 +13,7 @@ from orchestrator.errors import DefinitionError
 from orchestrator.family.contract import Adapter
 from orchestrator.family.registry import Registry
 from orchestrator.model.findings import Finding, Level, first_of
+from orchestrator.model.inventory import Site
 from tests.definitions.declared import Write
 
 KEY = "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIE3LLKSF9MBHAb1PW71Sw8qOv+iDp3DFABbB4SRei+L6"
@@ -219,3 +220,48 @@ def test_one_mistake_is_not_told_thirty_thousand_times(write: Write) -> None:
     assert [one.code for one in shown] == ["bad-name"] * 100 + ["more-findings"]
     assert shown[-1].message == "3,100 more findings not shown"
     assert first_of(notes[:100]) == notes[:100]
+
+
+@pytest.mark.parametrize(
+    ("plan", "code", "line", "sentence", "hint"),
+    [
+        (
+            "[{backbon: true}]",
+            "fence-unknown",
+            10,
+            "unknown key backbon in sites.ny.fence[0]",
+            "did you mean backbone?",
+        ),
+        (
+            "[{backbone: false}]",
+            "fence-value",
+            10,
+            "sites.ny.fence[0].backbone is 'false', which is not allowed",
+            "true",
+        ),
+        ("[{interface: lag1}]", "fence-value", 10, "sites.ny.fence[0].interface 'lag1' is not allowed", "1/1/lag1"),
+        ("[{interface: 7}]", "fence-value", 10, "sites.ny.fence[0].interface '7' is not allowed", "1/1/lag1"),
+    ],
+)
+def test_a_way_to_fence_that_no_family_brings(
+    write: Write, plan: str, code: str, line: int, sentence: str, hint: str
+) -> None:
+    """Law: a way to fence, and its value, are what an installed family says; else the plan cannot be used."""
+    read = read_inventory(write(TEXT.replace("[{backbone: true}]", plan, 1)))
+    assert read.value is None
+    [found] = [one for one in read.findings if one.level is Level.ERROR]
+    assert (found.code, found.line, found.message) == (code, line, sentence)
+    assert hint in found.hint
+
+
+def test_a_recorded_way_to_fence_is_read_without_its_family() -> None:
+    """Law: a record may name ways of families that are not installed here, and absent ones as null."""
+    site = {
+        "name": "ny",
+        "adapter": "mock",
+        "devices": [{"name": "a"}],
+        "fence": [{"valve": "V7", "command": None, "attest": None}],
+    }
+    [option] = Site.model_validate(site).fence
+    assert (option.kind, option.value, option.is_of_family) == ("valve", "V7", True)
+    assert Site.model_validate_json(Site.model_validate(site).model_dump_json()).fence == (option,)

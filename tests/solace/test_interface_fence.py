@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from adapters.solace.fencing import shut_interface
 from adapters.solace.reading_models import Fence
 from orchestrator.clock import VirtualClock
 from orchestrator.family.contract import Adapter, AdapterContext, Call
@@ -118,7 +119,7 @@ def test_an_interface_that_is_shut_with_clients_left_is_no_fence() -> None:
 )
 def test_the_preferred_door_is_the_one(plan: tuple[FenceOption, ...], interface: str | None) -> None:
     """The order of the fence plan decides."""
-    assert a_site("solace-semp", *plan).shut_interface == interface
+    assert shut_interface(a_site("solace-semp", *plan)) == interface
 
 
 @pytest.mark.parametrize("protocol", ["solace-cli", "solace-semp"])

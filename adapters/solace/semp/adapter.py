@@ -10,7 +10,7 @@ from typing import ClassVar, cast
 
 from adapters.http.options import HttpOptions, origin_of, proof_of, trust_of
 from adapters.http.session import HttpSession, Limits, Request, Transport
-from adapters.solace.fencing import SET_BACKBONE, backbone_spec
+from adapters.solace.fencing import SET_BACKBONE, backbone_spec, shut_interface
 from adapters.solace.semp.actions import ACTIONS, interface_change, perform
 from adapters.solace.semp.browsing import browse_endpoint, count_endpoint, list_endpoints
 from adapters.solace.semp.client import SempReader, only_reads
@@ -147,7 +147,7 @@ class SolaceSempAdapter(SiteAdapter[Node, SempReader]):
     @classmethod
     def fitted(cls, site: Site) -> type[SolaceSempAdapter]:
         """The class for ``site``: where its fence plan shuts an interface, plans show that."""
-        interface = site.shut_interface
+        interface = shut_interface(site)
         if interface is None:
             return cls
         spec = backbone_spec(lambda call: (interface_change(interface, call).line,))
@@ -176,7 +176,7 @@ class SolaceSempAdapter(SiteAdapter[Node, SempReader]):
     def _attempt(self, node: Node, action: str, call: Call, permit: Permit) -> Result:
         if node.writer is None:
             raise Forbidden("this session only reads", device=node.device.name)
-        interface = self._site.shut_interface if action == SET_BACKBONE else None
+        interface = shut_interface(self._site) if action == SET_BACKBONE else None
         change = None if interface is None else interface_change(interface, call)
         return perform(node.writer, action, call, permit, change=change)
 

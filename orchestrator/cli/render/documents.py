@@ -194,7 +194,7 @@ def print_inventory(file: Path, *, as_json: bool) -> None:
                 pinned = "host key pinned" if device.host_key else "host key by known_hosts"
                 show(f"  {device.name} at {device.address or '-'}:{device.port}, {pinned}")
         for option in site.fence:
-            detail = option.attest or option.command or option.interface
+            detail = option.value if isinstance(option.value, str) else ""
             show(f"  fence: {option.kind}{f': {detail}' if detail else ''}")
     for pair in inventory.pairs:
         show(f"pair {pair.name}: {pair.sites[0]} (home) and {pair.sites[1]}: {', '.join(pair.services)}")

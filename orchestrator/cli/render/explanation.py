@@ -198,11 +198,12 @@ def _site_as_data(told: SiteTold) -> dict[str, object]:
         }
         for part in site.parts
     ]
+    own = site.own_fence
     return {
         "site": site.name,
         "services": list(told.services),
         "adapters": adapters,
-        "shut_interface": site.shut_interface,
+        "shut_interface": own.value if own is not None and own.value is not True else None,
         "readings": [_reading_as_data(one) for one in told.readings],
     }
 

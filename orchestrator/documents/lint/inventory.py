@@ -10,35 +10,21 @@ import base64
 import binascii
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import NamedTuple
 from urllib.parse import parse_qsl, urlsplit
 
-from orchestrator.documents.source_map import Diagnostic, Lines, Path, findings_of, show
+from orchestrator.documents.source_map import Diagnostic, Lines, Path, findings_of, quoted, show
 from orchestrator.errors import DefinitionError
 from orchestrator.family.contract import Adapter, family_named
+from orchestrator.model.fences import FenceKind, known_fences
 from orchestrator.model.findings import Finding, Level
-from orchestrator.model.inventory import Also, FenceKind, Inventory, Site
+from orchestrator.model.inventory import Also, FenceOption, Inventory, Site
 from orchestrator.suggestions import suggest
-
-
-class _Needs(NamedTuple):
-    """What an adapter must have to close a fence of some kind, and to show that it is closed."""
-
-    does: str
-    action: str
-    reading: str
-
 
 _SECRET_KEY = re.compile(r"(?:^|_|-)(?:password|passphrase|secret|token)$", re.IGNORECASE)
 # Options of adapters that speak HTTP, where certificates are checked and host keys mean nothing.
 _OF_HTTP = frozenset({"ca_file", "scheme", "token", "insecure_http"})
 _SECRET_HINT = "use {env: NAME}, {file: PATH} or {prompt: true}"
-_FENCE_HINT = "say under `fence` how clients are kept off it once it has failed: backbone, interface, command, attest"
-_FENCES: Mapping[FenceKind, _Needs] = {
-    "backbone": _Needs("shut the message backbone", "set_backbone", "fence"),
-    "interface": _Needs("shut an interface", "set_backbone", "fence"),
-    "command": _Needs("run a command of the operator's own", "set_external_fence", "external_fence"),
-}
+_COMMAND = FenceKind("run a command of the operator's own", "set_external_fence", "external_fence")
 _HOST_KEY_HINT = "copy <type> <base64> from the device, for example from ssh-keyscan, and compare its fingerprint"
 
 
@@ -91,7 +77,7 @@ def _declared(site: Site, declared_for: Callable[[Site], type[Adapter]]) -> Iter
         )
         yield Diagnostic((*path, "adapter"), Level.WARNING, "family-unknown", sentence, hint)
     for index, option in enumerate(site.fence):
-        needs = _FENCES.get(option.kind)
+        needs = _COMMAND if option.command is not None else known_fences().get(option.kind)
         if needs is None:
             continue
         place = (*path, "fence", index, option.kind)
@@ -130,13 +116,32 @@ def _session(part: Site | Also, path: Path) -> Iterator[Diagnostic]:
     yield from _devices(part, path)
 
 
+def _own_fence(option: FenceOption, path: Path) -> Iterator[Diagnostic]:
+    """A way that a family brings: there is one of this name, and its value fits."""
+    kind, place, value = known_fences().get(option.kind), (*path, option.kind), option.value
+    if kind is None:
+        hint = suggest(option.kind, (*known_fences(), *FenceOption.model_fields))
+        yield Diagnostic(place, Level.ERROR, "fence-unknown", f"unknown key {option.kind} in {show(path)}", hint)
+    elif kind.pattern and not (isinstance(value, str) and re.fullmatch(kind.pattern, value)):
+        yield Diagnostic(
+            place, Level.ERROR, "fence-value", f"{show(place)} {quoted(value)} is not allowed", kind.says
+        )
+    elif not kind.pattern and value is not True:
+        sentence = f"{show(place)} is {quoted(value)}, which is not allowed"
+        yield Diagnostic(place, Level.ERROR, "fence-value", sentence, "allowed: true")
+
+
 def _fence(site: Site, path: Path) -> Iterator[Diagnostic]:
     """docs/sources/solace-procedure.md, uncontrolled 2: how clients are kept off a failed site is formalised before
     the day."""
     if not site.fence and not site.simulated:
         sentence = f"site {site.name} has no fence plan"
-        yield Diagnostic(path, Level.NOTE, "no-fence-plan", sentence, _FENCE_HINT)
+        ways = ", ".join((*known_fences(), *FenceOption.model_fields))
+        hint = f"say under `fence` how clients are kept off it once it has failed: {ways}"
+        yield Diagnostic(path, Level.NOTE, "no-fence-plan", sentence, hint)
     for index, option in enumerate(site.fence):
+        if option.is_of_family:
+            yield from _own_fence(option, (*path, "fence", index))
         if option.command is None:
             continue
         place = (*path, "fence", index, "command")

@@ -1,0 +1,33 @@
+"""The ways of a family to keep clients off a failed site, as the fence plan of an inventory names them.
+
+Beside them every site may be fenced by a ``command`` of the operator's own, or by what a person does and then attests.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from orchestrator.model.installed import installed
+
+
+@dataclass(frozen=True, slots=True)
+class FenceKind:
+    """``does``: what it does, in words; ``action`` shuts the site, and ``reading`` shows that it is shut.
+
+    ``pattern``: what its value looks like, and ``says``: the same for a person; without a pattern it is ``true``.
+    """
+
+    does: str
+    action: str
+    reading: str
+    pattern: str = ""
+    says: str = ""
+
+
+def known_fences() -> Mapping[str, FenceKind]:
+    """By name, those of the installed families."""
+    found: dict[str, FenceKind] = {}
+    for family in installed().families.values():
+        found |= getattr(family, "fences", {})
+    return found
