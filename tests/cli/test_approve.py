@@ -158,7 +158,7 @@ def test_somebody_else_approves(make_bench: Callable[..., Bench]) -> None:
     assert "OPEN QUESTION for the whole run: the plan needs approval by another person within 1h" in shown.out
     own = bench.here("approve", "--yes")
     assert (own.code, own.complaint) == (2, f"{account_name()} asked for this run; somebody else has to approve it")
-    assert as_account(bench, "bob", "approve").code == 2  # nobody is there to be asked
+    assert as_account(bench, "bob", "approve").code == 2  # no terminal: cannot ask for confirmation
     said = as_account(bench, "bob", "approve", "--yes", "--reason", "change 4711")
     assert (said.code, said.out.strip().endswith("approved by bob")) == (0, True)
     assert process.communicate(timeout=60)[1]

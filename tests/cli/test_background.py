@@ -73,7 +73,7 @@ def test_ctrl_c_at_the_terminal_is_not_for_it(bench: Bench) -> None:
 
 
 def test_a_password_that_would_be_asked_for(shell: Shell) -> None:
-    """Law: a run that would wait for somebody to type is not begun at all."""
+    """Law: a run that would wait for a password to be typed is not started at all."""
     login = {"username": "admin", "password": {"prompt": True}}
     sites = {
         name: {"adapter": "solace-cli", "devices": [{"name": name, "address": "127.0.0.1"}], "login": login}
@@ -82,7 +82,7 @@ def test_a_password_that_would_be_asked_for(shell: Shell) -> None:
     pairs = [{"name": "p", "sites": ["ny", "nj"], "services": ["V"]}]
     path = shell.write("asks.yaml", json.dumps({"sites": sites, "pairs": pairs}))
     ended = shell("controlled", "-i", str(path), "--all", "--yes", "--no-wait")
-    assert (ended.code, "nobody can type" in ended.complaint) == (2, True)
+    assert (ended.code, "cannot ask for a password" in ended.complaint) == (2, True)
     assert shell("runs", "list", "--json").values == []
 
 

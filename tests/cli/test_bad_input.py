@@ -172,6 +172,6 @@ def test_errors_for_machines(shell: Shell, arguments: tuple[str, ...], code: int
 def test_without_a_terminal_and_without_yes(shell: Shell) -> None:
     """Law: nobody is asked who is not there; it refuses, and says what to add."""
     ended = shell("controlled", "--vpn", VPN)
-    complained(ended, 2, "nobody is there to be asked")
+    complained(ended, 2, "no terminal: cannot ask for confirmation")
     assert "--yes" in ended.hint
     untouched(shell)

@@ -400,7 +400,7 @@ def test_nobody_to_ask(night: Night) -> None:
     ended = night("guard", "--site", "ny")
     assert (ended.code, ended.complaint, ended.hint) == (
         2,
-        "nobody is there to be asked",
+        "no terminal: cannot ask for confirmation",
         "add --yes to start without asking",
     )
     assert night.guards() == []

@@ -55,7 +55,9 @@ class _Screen:
     def confirm(self, what: str) -> None:
         """Raises ``typer.Exit`` where the operator does not agree."""
         if not is_attended() or self._as_json:
-            raise DefinitionError("nobody is there to be asked", hint="add --yes to start without asking")
+            raise DefinitionError(
+                "no terminal: cannot ask for confirmation", hint="add --yes to start without asking"
+            )
         say(f"{self._marker}{what}")
         if not agrees(f"{self._marker}Guard {self._site} now?"):
             say("not started; nothing was changed")

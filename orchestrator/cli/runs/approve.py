@@ -64,7 +64,9 @@ def approve_run(tools: Tools, name: str | None, word: Word, reason: str, *, yes:
 
 def _confirm(tools: Tools, name: str, run: Run, created: ev.RunCreated, *, as_json: bool) -> None:
     if not is_attended() or as_json:
-        raise DefinitionError("nobody is there to be asked", hint="add --yes to approve without being asked")
+        raise DefinitionError(
+            "no terminal: cannot ask for confirmation", hint="add --yes to approve without being asked"
+        )
     for line in what_is_asked(tools, name, run, created, whole=False):
         say(line)
     if not agrees("Do you approve this plan?"):

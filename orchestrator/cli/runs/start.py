@@ -101,7 +101,7 @@ def _confirm(tools: Tools, plan: ev.Plan, as_json: bool) -> None:
     from orchestrator.cli.render.preview import brief, question
 
     if not is_attended() or as_json:
-        raise DefinitionError("nobody is there to be asked", hint="add --yes to start without asking")
+        raise DefinitionError("no terminal: cannot ask for confirmation", hint="add --yes to start without asking")
     shown = brief(tools, plan)
     for line in shown.lines:
         say(line)
