@@ -249,7 +249,22 @@ def test_it_survives_a_server_that_was_restarted(postgresql: str, clock: Virtual
 
 def test_a_new_database_is_opened_by_several_at_once(url: str) -> None:
     """Processes that meet at a database without tables all get a journal; the tables are made once."""
-    broken: list[BaseException] = []
+    for _ in range(3):
+        assert opened_by_four_at_once(url) == []
+        journal = Journal(url)
+        assert journal.runs() == []
+        as_new(journal)
+
+
+def test_a_new_file_is_converted_while_others_open_it(tmp_path: Path) -> None:
+    """Whoever meets another connection half-way through the change to a write-ahead log waits for it."""
+    refused = [opened_by_four_at_once(f"sqlite:///{tmp_path}/{number}.sqlite") for number in range(60)]
+    assert [errors for errors in refused if errors] == []
+
+
+def opened_by_four_at_once(url: str) -> list[JournalUnavailable]:
+    """What four threads were told that opened the same journal at the same moment."""
+    refused: list[JournalUnavailable] = []
     line = threading.Barrier(4)
 
     def meet() -> None:
@@ -257,17 +272,14 @@ def test_a_new_database_is_opened_by_several_at_once(url: str) -> None:
         try:
             Journal(url).close()
         except JournalUnavailable as error:
-            broken.append(error)
+            refused.append(error)
 
-    for _ in range(3):
-        threads = [threading.Thread(target=meet) for _ in range(4)]
-        for thread in threads:
-            thread.start()
-        for thread in threads:
-            thread.join(timeout=30)
-        journal = Journal(url)
-        assert (broken, journal.runs()) == ([], [])
-        as_new(journal)
+    threads = [threading.Thread(target=meet) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(timeout=30)
+    return refused
 
 
 def as_new(journal: Journal) -> None:

@@ -6,6 +6,7 @@ commit on its disk and on those of its synchronous replicas; and a server that s
 
 from __future__ import annotations
 
+import sqlite3
 from collections.abc import Generator
 from functools import cache
 from pathlib import Path
@@ -21,6 +22,8 @@ from orchestrator.journal.database.embedded_files import MOUNTS, refuse_network
 _IDLE_MS = 15_000
 # How long a server may take for one answer, seconds: whoever leads a run asks again while its lease has time left.
 ANSWER_S = 5.0
+# How long another process may take to convert a new file of SQLite, and how often it is asked whether it has.
+_CONVERTED_WITHIN_S, _ASKED_AGAIN_S = 5.0, 0.01
 # After how much silence of a server's machine the system gives up a connection: its own answer takes minutes to come,
 # and meanwhile nobody serves. The words are libpq's: seconds, and milliseconds for what was sent and not acknowledged.
 _SILENCE = {
@@ -67,7 +70,7 @@ def _sqlite_connect(connection: Any, _: Any) -> None:
     connection.isolation_level = None
     cursor = connection.cursor()
     cursor.execute("PRAGMA busy_timeout=5000")
-    (mode,) = cursor.execute("PRAGMA journal_mode=WAL").fetchone()
+    mode = _with_write_ahead_log(cursor)
     cursor.execute("PRAGMA synchronous=FULL")
     (waits,) = cursor.execute("PRAGMA synchronous").fetchone()
     path = path_of(connection)
@@ -78,6 +81,24 @@ def _sqlite_connect(connection: Any, _: Any) -> None:
             f"SQLite cannot keep a write-ahead log for {path} (it says {mode!r}), so no commit is safe there",
             hint="put the journal on a local disk: FAILOVER_STATE; or share it through PostgreSQL: FAILOVER_JOURNAL",
         )
+
+
+def _with_write_ahead_log(cursor: Any) -> str:
+    """The mode that the file is in, once it was asked for a write-ahead log. Raises ``sqlite3.OperationalError``.
+
+    The first to ask converts the file. A connection that meets the conversion half-way is refused at once, whatever its
+    busy timeout: SQLite does not wait where two could wait for each other ("Result Codes", SQLITE_BUSY). It asks again.
+    """
+    clock = SystemClock()
+    until = clock.now() + _CONVERTED_WITHIN_S
+    while True:
+        try:
+            (mode,) = cursor.execute("PRAGMA journal_mode=WAL").fetchone()
+            return str(mode)
+        except sqlite3.OperationalError as error:
+            if error.sqlite_errorcode != sqlite3.SQLITE_BUSY or clock.now() >= until:
+                raise
+        clock.sleep(_ASKED_AGAIN_S)
 
 
 def path_of(connection: Any) -> Path | None:
