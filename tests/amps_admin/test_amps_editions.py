@@ -155,6 +155,7 @@ def test_a_name_that_is_none() -> None:
     assert all(one.name in caught.value.hint for one in EDITIONS.entries)
 
 
+@pytest.mark.long
 @pytest.mark.realtime
 def test_a_move_over_real_ports(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch

@@ -31,7 +31,7 @@ from simulator.solace.world import World
 from tests.cli.shell import Ended, hasty_runbook, roles_of
 
 FAILOVER = str(Path(sys.executable).with_name("failover"))
-PATIENCE_S = 60.0
+PATIENCE_S = 180.0
 # Makes the terminal on its standard input the one that Ctrl-C is typed at, and becomes the program.
 _AT_A_TERMINAL = """\
 import fcntl, os, sys, termios

@@ -39,7 +39,7 @@ STORIES = [
     ("repair-active-accepted", 0, "solace/repair-active", DONE),
 ]
 # Instants between the steps' beginnings, evenly spread: by default, and in the long form.
-BETWEEN, MORE = 12, 24
+BETWEEN, MORE = 4, 24
 _SAMPLED = pytest.mark.parametrize(
     "between", [pytest.param(BETWEEN, id="sample"), pytest.param(MORE, id="more", marks=pytest.mark.long)]
 )

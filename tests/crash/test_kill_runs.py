@@ -18,7 +18,7 @@ from tests.core.killing import ForgetsDoubt, Fuse, HastyFleet, PerformsFirst, St
 from tests.crash.stories import FuseAt, evenly, sampled, story
 from tests.crash.stories_amps import AMPS_STORIES, amps_story
 
-MOST, MOST_AMPS, EVERY = 14, 8, 1_000_000
+MOST, MOST_AMPS, EVERY = 8, 6, 1_000_000
 DONE, REVERTED, ESCALATED = ev.Outcome.DONE, ev.Outcome.REVERTED, ev.Outcome.ESCALATED
 
 # Scenario, phase, and the ends that a run killed anywhere in it may have; the first is that of the undisturbed one.

@@ -300,7 +300,7 @@ def in_drain(bench: Bench, *more: str) -> Any:
 
 
 @pytest.mark.realtime
-@pytest.mark.parametrize("seconds", [0.5, 5.0, 18.0])
+@pytest.mark.parametrize("seconds", [0.5, pytest.param(5.0, marks=pytest.mark.long), 18.0])
 def test_a_server_that_is_restarted_under_a_run(bench: Bench, server: Server, seconds: float) -> None:
     """Promise 4: the server of the journal crashes in the middle of an outage and comes back; the run goes on by itself,
     also when its lease ran out meanwhile."""
