@@ -12,6 +12,7 @@ import traceback
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import cache
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -84,8 +85,16 @@ def _of_all(
     version: Annotated[
         bool, typer.Option("--version", callback=_show_version, is_eager=True, help="Show the version and exit.")
     ] = False,
+    family: Annotated[
+        list[Path] | None,
+        typer.Option("--family", metavar="FILE", help="A file that declares a family; repeat for several."),
+    ] = None,
 ) -> None:
     """The options that stand before a command."""
+    if family:
+        from orchestrator.operations.declared_families import name_families
+
+        name_families(family)
 
 
 move.register(app)

@@ -23,11 +23,13 @@ from pydantic import ValidationError
 
 from orchestrator.characters import has_steering
 from orchestrator.documents.definition import Definition, Model, whole_document
+from orchestrator.documents.lint.family import lint_family
 from orchestrator.documents.lint.inventory import lint_inventory
 from orchestrator.documents.source_map import Lines, explain, may_be_secret, quoted
 from orchestrator.documents.source_map import Path as KeyPath
 from orchestrator.errors import DefinitionError
 from orchestrator.model.families import family_called, known_families
+from orchestrator.model.family_file import FamilyFile
 from orchestrator.model.findings import Finding, Level
 from orchestrator.model.inventory import Inventory
 from orchestrator.model.runbook import Runbook
@@ -84,6 +86,16 @@ def read_inventory(path: Path | str) -> Definition[Inventory]:
     findings = tuple(lint_inventory(read.value, file=read.file, lines=read.lines))
     usable = all(finding.level is not Level.ERROR for finding in findings)
     return Definition(read.file, read.value if usable else None, findings, read.lines)
+
+
+def read_family(path: Path | str) -> Definition[FamilyFile]:
+    """A family file, with every mistake as a finding."""
+    read = read_document(Path(path), FamilyFile)
+    if read.value is None:
+        return read
+    findings = tuple(lint_family(read.value, file=read.file, lines=read.lines))
+    usable = all(finding.level is not Level.ERROR for finding in findings)
+    return Definition(read.file, read.value if usable else None, findings, read.lines, read.digest)
 
 
 # --- shipped runbooks ---------------------------------------------------------------------------------------

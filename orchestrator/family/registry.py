@@ -19,6 +19,7 @@ from orchestrator.errors import DefinitionError
 from orchestrator.family.composite import compose
 from orchestrator.family.contract import Adapter, AdapterContext, family_named
 from orchestrator.model.findings import Finding, Level
+from orchestrator.model.installed import installed
 from orchestrator.model.inventory import Site
 from orchestrator.suggestions import suggest
 
@@ -37,12 +38,13 @@ class Registry:
 
     def names(self) -> list[str]:
         """All names that are offered, sorted; nothing is imported, so some may turn out not to work."""
-        return sorted(self._entries)
+        return sorted({*self._entries, *_brought()})
 
     def get(self, name: str) -> type[Adapter]:
         """The adapter of this name. Raises ``DefinitionError``: unknown, offered twice, or broken."""
         if name not in self._loaded:
-            self._loaded[name] = _load(self._entry(name))
+            brought = {} if name in self._entries else _brought()
+            self._loaded[name] = brought[name] if name in brought else _load(self._entry(name))
         return self._loaded[name]
 
     def declarations(self, site: Site) -> type[Adapter]:
@@ -88,7 +90,7 @@ class Registry:
             try:
                 self.get(name)
             except DefinitionError as error:
-                code = "adapter-twice" if len(self._entries[name]) > 1 else "adapter-broken"
+                code = "adapter-twice" if len(self._entries.get(name, ())) > 1 else "adapter-broken"
                 yield Finding(level=Level.ERROR, code=code, message=str(error), hint=error.hint)
 
     @cached_property
@@ -111,6 +113,14 @@ class Registry:
             owners = " and ".join(sorted(f"{_distribution(entry)} ({entry.value})" for entry in found))
             raise DefinitionError(f"the adapter {name} is offered by {owners}", hint="uninstall one of them")
         return found[0]
+
+
+def _brought() -> Mapping[str, type[Adapter]]:
+    """By name, the adapters that families bring themselves."""
+    found: dict[str, type[Adapter]] = {}
+    for _, family in sorted(installed().families.items()):
+        found = {**getattr(family, "adapters", {}), **found}
+    return found
 
 
 def _fitted(kind: type[Adapter], site: Site) -> type[Adapter]:

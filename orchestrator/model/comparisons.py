@@ -7,11 +7,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from functools import cache
 from typing import cast
 
 from orchestrator.errors import DefinitionError
-from orchestrator.model.installed import installed
+from orchestrator.model.installed import installed, remembered
 from orchestrator.model.plan import Outage
 from orchestrator.model.reading import Reading
 from orchestrator.model.runbook import Choice, Side
@@ -42,7 +41,7 @@ class Rule:
     option: str = ""
 
 
-@cache
+@remembered
 def known_comparisons() -> Mapping[str, Rule]:
     """By name, the rules of all installed families; of two with one name, that of the family that sorts first."""
     found: dict[str, Rule] = {}

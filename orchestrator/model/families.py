@@ -20,8 +20,8 @@ from orchestrator.model.fences import FenceKind
 from orchestrator.model.installed import installed
 from orchestrator.model.reading import Reading
 
-# By action and argument, for each value of the argument.
-Makes = Mapping[tuple[str, str], Mapping[str, Mapping[Facet, bool]]]
+# By action and argument, for each value of the argument: facets, and fields that have none.
+Makes = Mapping[tuple[str, str], Mapping[str, Mapping[str, bool]]]
 
 # The folder beside this package, in a checkout as in an installed wheel. Not whatever ``runbooks`` the import path finds
 # first: a folder of that name in the working directory must not replace a shipped procedure.
@@ -52,7 +52,10 @@ class Family:
 
     ``runbooks``: the folder that holds its procedures as ``<kind>.yaml``, or None. ``comparisons``: the
     rules that its runbooks compare both sites by. ``makes``: by action and argument, for each value of the argument,
-    the facets that a site has once it has obeyed. ``fences``: what the fence plan of a site may name, by its key.
+    the facets that a site has once it has obeyed; an action that needs no argument for that is named with an empty one.
+    ``fences``: what the fence plan of a site may name, by its key. ``adapters``: by name, those that it brings itself,
+    beside what distributions offer. ``model``: fields that are true or false and have no facet, with their values at the
+    source and at the target while the pair is well.
     """
 
     name: str
@@ -62,6 +65,8 @@ class Family:
     comparisons: Mapping[str, Rule] = field(default_factory=dict)
     makes: Makes = field(default_factory=dict)
     fences: Mapping[str, FenceKind] = field(default_factory=dict)
+    adapters: Mapping[str, type[object]] = field(default_factory=dict)
+    model: Mapping[str, tuple[bool, bool]] = field(default_factory=dict)
 
     @property
     def surveyed(self) -> Sequence[str]:
@@ -107,11 +112,18 @@ def made(family: str, action: str, args: Mapping[str, str], facet: Facet) -> boo
     named = family_called(family)
     asked = [named] if named is not None else [family_called(one) for one in known_families()]
     for one in asked:
-        for name, value in args.items():
-            after = {} if one is None else one.makes.get((action, name), {}).get(value, {})
-            if facet in after:
-                return after[facet]
+        after = {} if one is None else made_by(one.makes, action, args)
+        if facet in after:
+            return after[facet]
     return None
+
+
+def made_by(makes: Makes, action: str, args: Mapping[str, str]) -> Mapping[str, bool]:
+    """The facets, and the fields without one, that a site has once it has obeyed this call."""
+    found: dict[str, bool] = {}
+    for name, value in ("", ""), *args.items():
+        found.update(makes.get((action, name), {}).get(value, {}))
+    return found
 
 
 def words_of(family: str) -> Words:

@@ -1,16 +1,17 @@
 """The families that are installed, as their distributions offer them: entry points of the group ``failover.families``.
 
 The name of an entry point is the name of the family; its value is an object that ``families`` describes. Built-ins and
-third parties come through the same door. A family that cannot be imported is in no other one's way: ``problems`` says
-why it is missing.
+third parties come through the same door. Families that files declare are offered by whoever finds the files (``offer``).
+A family that cannot be imported is in no other one's way: ``problems`` says why it is missing.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cache
 from importlib.metadata import EntryPoint, entry_points
+from typing import Any, TypeVar
 
 GROUP = "failover.families"
 _NEEDED = ("words", "readings", "runbooks")
@@ -24,9 +25,30 @@ class Installed:
     problems: Mapping[str, str]
 
 
-@cache
+_offered: dict[str, Callable[[], object]] = {}
+_forget: list[Callable[[], None]] = []
+Remembered = TypeVar("Remembered", bound=Callable[..., Any])
+
+
+def offer(source: str, load: Callable[[], object]) -> None:
+    """Make a family known besides. ``source`` names where it comes from, and is offered once; ``load`` makes it when the
+    families are first asked for, and may raise."""
+    if source not in _offered:
+        _offered[source] = load
+        for forget in _forget:
+            forget()
+
+
+def remembered(function: Remembered) -> Remembered:
+    """As ``functools.cache``, until another family is offered."""
+    made = cache(function)
+    _forget.append(made.cache_clear)
+    return made  # type: ignore[return-value]
+
+
+@remembered
 def installed() -> Installed:
-    """All of them, imported once in the life of a process."""
+    """All of them, imported once."""
     families: dict[str, object] = {}
     problems: dict[str, str] = {}
     offered: dict[str, EntryPoint] = {}
@@ -41,6 +63,17 @@ def installed() -> Installed:
                 problems[name] = why
             else:
                 families[name] = found
+    for source, load in _offered.items():
+        try:
+            declared = load()
+        except Exception as error:  # noqa: BLE001 - what a file declares may be wrong in any way
+            problems[source] = str(error)
+            continue
+        name = str(getattr(declared, "name", ""))
+        if name in families:
+            problems[source] = f"the family {name} is there already"
+        else:
+            families[name] = declared
     return Installed(families, problems)
 
 

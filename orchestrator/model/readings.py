@@ -9,13 +9,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from enum import StrEnum
-from functools import cache
 from typing import Annotated, ClassVar, Literal
 
 from pydantic import BeforeValidator, SerializeAsAny
 
 from orchestrator.model.facets import Facet
-from orchestrator.model.installed import installed
+from orchestrator.model.installed import installed, remembered
 from orchestrator.model.reading import Item, OpaqueReading, Reading, item_model
 
 
@@ -75,7 +74,7 @@ class SiteClaims(Reading):
 _COMMON: tuple[type[Reading], ...] = (ExternalFence, Reachability)
 
 
-@cache
+@remembered
 def known_readings() -> Mapping[str, type[Reading]]:
     """By ``kind``, every reading that a runbook may name: the common ones, and those of the installed families.
 

@@ -213,8 +213,8 @@ def _calls(spec: ActionSpec) -> Iterator[Call]:
 def _makes(family: Family, kinds: Kinds) -> Iterator[str]:
     for (action, argument), made in family.makes.items():
         specs = [kind.actions[action] for kind in kinds.values() if action in kind.actions]
-        if not any(argument in spec.arguments for spec in specs):
-            yield f"no adapter has an action {action} with an argument {argument}"
+        if not any(not argument or argument in spec.arguments for spec in specs):
+            yield f"no adapter has an action {action}{f' with an argument {argument}' if argument else ''}"
         for value in made:
             choices = {
                 one for spec in specs if argument in spec.arguments for one in spec.arguments[argument].choices

@@ -22,6 +22,7 @@ from orchestrator.model import events as ev
 from orchestrator.model.inventory import Inventory
 from orchestrator.model.plan import Who
 from orchestrator.model.runbook import Side, Step
+from orchestrator.operations.declared_families import FOLDER, offer_families
 from orchestrator.operations.free_texts import scrub_free_texts
 from orchestrator.operations.journal_location import JOURNAL_VARIABLE as JOURNAL_VARIABLE
 from orchestrator.operations.journal_location import PROVE_IT, make_private, passwords_of, safe_url
@@ -64,6 +65,9 @@ class Tools:
     uid: int = field(default_factory=os.getuid)
     policy_file: Path | None = None
     tell: Callable[[str], object] = field(default=lambda text: None)
+
+    def __post_init__(self) -> None:
+        offer_families()
 
     def journal(self) -> Journal:
         """The journal: SQLite in the state directory, or the database that ``FAILOVER_JOURNAL`` names by URL."""
@@ -135,6 +139,7 @@ class Tools:
             return embedded_inventory(self.world_file)
         from orchestrator.documents.loader import load_inventory
 
+        offer_families([named.parent / FOLDER])
         inventory, findings = load_inventory(named)
         for finding in findings:
             if finding.level != "note":

@@ -18,6 +18,7 @@ from pydantic_core import core_schema
 
 from orchestrator.family.moves import Kind
 from orchestrator.family.offers import options_of_all
+from orchestrator.model.family_file import FamilyFile
 from orchestrator.model.fences import FenceKind, known_fences
 from orchestrator.model.inventory import Inventory
 from orchestrator.model.runbook import Runbook, format_duration, parse_duration
@@ -30,6 +31,7 @@ _MODELS: Mapping[str, type[BaseModel]] = {
     "runbook.schema.json": Runbook,
     "inventory.schema.json": Inventory,
     "run.schema.json": RunDocument,
+    "family.schema.json": FamilyFile,
 }
 # Printed, not read: every field is there, those with a default too.
 _PRINTED = frozenset({RunDocument})

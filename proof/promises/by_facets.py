@@ -49,7 +49,7 @@ class Meaning:
         """Does a site serve once it has obeyed? ``event``: an order, or an intent."""
         said = (
             self.makes.get((event["action"], name), {}).get(value, {}).get(SERVES)
-            for name, value in event["args"].items()
+            for name, value in (("", ""), *event["args"].items())
         )
         return next((one for one in said if one is not None), None)
 

@@ -25,8 +25,8 @@ SEEN_BY_ADAPTERS = KERNEL | {"model", "family"}
 # The world must not know what a step expects, or every runbook would pass on it.
 UNSEEN_BY_WORLD = frozenset(f"orchestrator.model.{name}" for name in ("runbook", "plan", "events", "transactions"))
 
-# Sessions that several families use. Every other directory of adapters/ is a family.
-SHARED = frozenset({"ssh", "http"})
+# Sessions, and processes, that several families use. Every other directory of adapters/ is a family.
+SHARED = frozenset({"ssh", "http", "local"})
 
 
 def room_of(module: str) -> str | None:

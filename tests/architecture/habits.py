@@ -28,6 +28,9 @@ DOORS: Mapping[tuple[str, str], str] = {
         "orchestrator/model/installed.py",
         "_load",
     ): "a family of a third party may raise anything, and stops no other one",
+    ("orchestrator/model/installed.py", "installed"): "what a family file declares may be wrong in any way",
+    ("adapters/declared/sql.py", "_cut"): "a driver may raise anything for a session that ends at this very moment",
+    ("adapters/declared/sql.py", "Database.close"): "a session is given up, in whatever state its driver has it",
     (
         "orchestrator/notifications/worker.py",
         "_HookThread.run",
@@ -46,6 +49,9 @@ DOORS: Mapping[tuple[str, str], str] = {
 
 # Helpers of realtime tests that may sleep: (file, function) and the reason.
 WAITERS: Mapping[tuple[str, str], str] = {
+    ("tests/real/postgresql.py", "wait_for"): "asks a real server until it says so",
+    ("tests/real/postgresql.py", "Load._work"): "clients that reconnect as real ones do",
+    ("tests/real/postgresql.py", "Load._write_at"): "a load of a known rate",
     ("tests/journal/servers.py", "until"): "waits for servers, which no injected clock moves",
     ("tests/ssh/sshd.py", "until"): "waits for a process of the machine, which no injected clock moves",
     (

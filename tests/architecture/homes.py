@@ -27,8 +27,9 @@ HOMES: Mapping[str, Home] = {
     "transitions": Home(("orchestrator/core/lifecycle.py",), "the referee of the lifecycle tables, and nothing more"),
     "tenacity": Home(("orchestrator/family/retry.py",), "its own deadlines read the machine's clock; ours wraps it"),
     "sqlalchemy": Home(
-        ("orchestrator/journal/",),
-        "one store: the record, who may add to it, who was told of it, and what checks found",
+        ("orchestrator/journal/", "adapters/declared/"),
+        "one store: the record, who may add to it, who was told of it, and what checks found; and the databases that a"
+        " family file asks",
     ),
     "yaml": Home(
         ("orchestrator/documents/loader.py",), "the one door for documents, with their lines", package="pyyaml"

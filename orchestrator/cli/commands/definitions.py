@@ -17,6 +17,15 @@ _Source = Annotated[
 _File = Annotated[Path, typer.Argument(metavar="FILE")]
 
 
+@_RUNBOOK.callback()
+@_INVENTORY.callback()
+def _of_all() -> None:
+    """Families that files declare are known too."""
+    from orchestrator.operations.declared_families import offer_families
+
+    offer_families()
+
+
 def register(app: typer.Typer) -> None:
     """Add these commands to ``app``."""
     app.add_typer(_RUNBOOK, name="runbook")

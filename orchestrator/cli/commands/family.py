@@ -12,6 +12,14 @@ _FAMILY = typer.Typer(help="Families, the kinds of replicated systems: list, sho
 _Name = Annotated[str, typer.Argument(metavar="NAME", help="Its name, as in `failover family list`.")]
 
 
+@_FAMILY.callback()
+def _of_all() -> None:
+    """Families that files declare are known too."""
+    from orchestrator.operations.declared_families import offer_families
+
+    offer_families()
+
+
 def register(app: typer.Typer) -> None:
     """Add these commands to ``app``."""
     app.add_typer(_FAMILY, name="family")

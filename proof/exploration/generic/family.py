@@ -63,6 +63,7 @@ class Generic:
             for step in runbook.steps
             if step.for_each is not None and (model := family.readings.get(step.for_each.reading)) is not None
         }
+        self._flags = tuple(sorted(family.model.items()))
         self._effects = Effects(family.makes, dict(_works_on(runbook)))
         exclusive = [model.exclusive for model in family.readings.values() if Facet.SERVES in model.facets]
         self._promises = Promises(self._effects, is_exclusive=any(exclusive))
@@ -82,7 +83,8 @@ class Generic:
             if do.action in named or do.action in self.harmless(runbook):
                 known.setdefault(do.action, {}).update(dict.fromkeys(do.args))
         for (action, name), values in self._family.makes.items():
-            known[action][name] = tuple(values)
+            if name:
+                known[action][name] = tuple(values)
         return known
 
     def harmless(self, runbook: Runbook) -> list[str]:
@@ -95,7 +97,13 @@ class Generic:
         """What is known of each reading in some moment of the pair."""
         moments = [
             Pair(
-                serves=(serves, False), link=link, queued=(queued, False), last=last, suspended=suspended, items=items
+                serves=(serves, False),
+                link=link,
+                queued=(queued, False),
+                last=last,
+                suspended=suspended,
+                items=items,
+                flags=self._flags,
             )
             for serves, link, queued, suspended in itertools.product((True, False), repeat=4)
             for last in (SOURCE, TARGET)
@@ -125,7 +133,7 @@ class Generic:
     def starts(self, runbook: Runbook) -> Iterator[tuple[str, Pair]]:
         """See ``family.Family``."""
         suspends = self._family.offers(Facet.SUSPENDED)
-        yield from pairs.starts(tuple(sorted(self._items)), suspends=suspends)
+        yield from pairs.starts(tuple(sorted(self._items)), self._flags, suspends=suspends)
 
     def evidence(self, runbook: Runbook) -> Evidence:
         """See ``family.Family``."""
@@ -157,9 +165,11 @@ class Generic:
     def _read(self, pair: Pair, side: int, name: str) -> Reading | None:
         model = self._family.readings[name]
         values = {facet: value for facet, value in _facets(pair, side).items() if facet in model.facets}
-        key = (name, (*values.values(), (side, name) in pair.items))
+        flags = {one: both[side] for one, both in pair.flags if one in model.model_fields}
+        key = (name, (*values.values(), *flags.values(), (side, name) in pair.items))
         if key not in self._made:
             made = reading_with(model, values, self._texts)
+            made = made and made.model_copy(update=flags)
             item = self._items.get((side, name)) if (side, name) in pair.items else None
             if made is not None and item_field_names(model):
                 made = made.model_copy(update={"items": () if item is None else (item,)})
@@ -215,7 +225,8 @@ class Generic:
 
 
 def _facets(pair: Pair, side: int) -> Mapping[Facet, object]:
-    """What the facets say at one side. What waits there is known where clients were served last."""
+    """What the facets say at one side. What waits there is known where clients were served last. No transaction is in
+    doubt: a runbook that asks for that is walked as if none were."""
     is_known = pair.serves[side] or pair.last == side
     waits = pair.queued[side] and not pair.suspended
     has_all = SOME if not pair.queued[1 - side] else SOME // 2
@@ -227,6 +238,7 @@ def _facets(pair: Pair, side: int) -> Mapping[Facet, object]:
         Facet.REACHED: has_all,
         Facet.CLIENTS: int(pair.takes(side)),
         Facet.SUSPENDED: pair.suspended,
+        Facet.IN_DOUBT: NONE,
     }
 
 

@@ -14,7 +14,7 @@ from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
 from orchestrator.model.facets import Facet
-from orchestrator.model.families import Makes
+from orchestrator.model.families import Makes, made_by
 from proof.exploration.family import SIDE_NAMES, SOURCE, TARGET, Change, Move, with_side
 
 FENCE = "set_external_fence"
@@ -28,7 +28,8 @@ class Pair(NamedTuple):
     ``serves``: as it was told to. ``dark``: it does not answer here, and all else continues. ``outside``: a fence of the
     plan keeps clients away. ``queued``: it has what its mate lacks. ``last``: the side that served last. ``suspended``:
     replication is switched off, so that nothing waits in a queue. ``items``: where something is listed that a step works
-    through. ``done``: what was obeyed and shows in no facet. ``late``: a change that was obeyed and has yet to land.
+    through. ``flags``: fields without a facet that actions make true or false, at both sides. ``done``: what was obeyed
+    and shows nowhere. ``late``: a change that was obeyed and has yet to land.
     """
 
     serves: tuple[bool, bool] = (True, False)
@@ -39,6 +40,7 @@ class Pair(NamedTuple):
     last: int = SOURCE
     suspended: bool = False
     items: tuple[Listed, ...] = ()
+    flags: tuple[tuple[str, tuple[bool, bool]], ...] = ()
     done: tuple[Change, ...] = ()
     late: Change | None = None
 
@@ -63,13 +65,15 @@ class Effects(NamedTuple):
         return self._made(change, Facet.SERVES)
 
     def _made(self, change: Change, facet: Facet) -> bool | None:
-        said = (self.makes.get((change.action, name), {}).get(value, {}).get(facet) for name, value in change.args)
-        return next((one for one in said if one is not None), None)
+        return made_by(self.makes, change.action, dict(change.args)).get(facet)
 
     def obey(self, pair: Pair, change: Change) -> Pair:
         """See ``family.Family``."""
         if change.action == FENCE:
             return pair._replace(outside=with_side(pair.outside, change.side, change.arg("state") == "closed"))
+        made = made_by(self.makes, change.action, dict(change.args))
+        flags = [(one, with_side(both, change.side, made.get(one, both[change.side]))) for one, both in pair.flags]
+        pair = pair._replace(flags=tuple(flags))
         serves = self.serves(change)
         if serves is not None:
             return told(pair, change.side, serves=serves)
@@ -79,6 +83,8 @@ class Effects(NamedTuple):
         listed = self.works_on.get((change.side, change.action))
         if listed is not None:
             return pair._replace(items=tuple(one for one in pair.items if one != listed))
+        if any(one in made for one, _ in flags):
+            return pair
         # The latest of its kind is in force.
         others = [one for one in pair.done if (one.side, one.action) != (change.side, change.action)]
         return pair._replace(done=tuple(sorted((*others, change))))
@@ -139,9 +145,11 @@ def _flows(pair: Pair) -> Iterator[Move[Pair]]:
 # --- where a walk starts --------------------------------------------------------------------------------------------
 
 
-def starts(items: tuple[Listed, ...], *, suspends: bool) -> Iterator[tuple[str, Pair]]:
+def starts(
+    items: tuple[Listed, ...], flags: tuple[tuple[str, tuple[bool, bool]], ...], *, suspends: bool
+) -> Iterator[tuple[str, Pair]]:
     """See ``family.Family``. ``suspends``: the family can switch replication off."""
-    base = Pair(items=items)
+    base = Pair(items=items, flags=flags)
     behind = base._replace(queued=(True, False))
     yield "the source serves, and the target has everything", base
     yield "the source serves, and the target is behind", behind

@@ -1,0 +1,156 @@
+"""One open session with a site's database. Statements carry bound parameters, and are committed one by one.
+
+A statement that is not answered in time is ended by closing the connection under it: a server that hangs answers no
+request to cancel either.
+"""
+
+from __future__ import annotations
+
+import os
+import socket
+import threading
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from typing import Any
+
+from sqlalchemy import URL, Connection, Engine, create_engine, text
+from sqlalchemy.exc import ArgumentError, DBAPIError, NoSuchModuleError, SQLAlchemyError
+from sqlalchemy.pool import StaticPool
+
+from orchestrator.errors import (
+    AuthenticationFailed,
+    CommandRejected,
+    CommandTimedOut,
+    ConnectionLost,
+    DefinitionError,
+    Unreachable,
+    UnreadableReply,
+)
+from orchestrator.model.family_file import bound_in
+
+# SQLSTATE classes (ISO/IEC 9075-2, section 24): a log-in that is refused; and what ends a session.
+_REFUSED_LOGIN, _ENDED = "28", ("08", "57P")
+
+
+class Database:
+    """The database of one site. ``where`` names it in errors."""
+
+    def __init__(self, url: URL, arguments: Mapping[str, Any], where: str, connect_timeout_s: float) -> None:
+        self._where = where
+        self._connection: Connection | None = None
+        try:
+            self._engine: Engine = create_engine(
+                url,
+                isolation_level="AUTOCOMMIT",
+                poolclass=StaticPool,
+                connect_args={"connect_timeout": max(2, int(connect_timeout_s)), **arguments},
+            )
+        except (ArgumentError, NoSuchModuleError, ModuleNotFoundError) as error:
+            raise DefinitionError(f"the driver {url.drivername} cannot be used: {error}") from error
+
+    def open(self) -> None:
+        """Have a session. Raises ``Unreachable`` or ``AuthenticationFailed``."""
+        if self._connection is not None:
+            return
+        try:
+            self._connection = self._engine.connect()
+        except SQLAlchemyError as error:
+            if _state(error).startswith(_REFUSED_LOGIN) or "authentication failed" in _sentence(error):
+                raise AuthenticationFailed(_sentence(error), device=self._where) from error
+            raise Unreachable(f"no session: {_sentence(error)}", device=self._where) from error
+
+    def close(self) -> None:
+        """End the session, whatever state it is in."""
+        connection, self._connection = self._connection, None
+        with suppress(Exception):  # the other end may be gone in any way, and the session is given up anyhow
+            if connection is not None:
+                connection.invalidate()
+                connection.close()
+        self._engine.dispose()
+
+    def rows(self, statement: str, values: Mapping[str, Any], timeout_s: float) -> list[Mapping[str, Any]]:
+        """What a query gives. A session that had ended unnoticed is made anew once: a query may be asked again.
+
+        Raises ``AdapterError``.
+        """
+        was_open = self._connection is not None
+        try:
+            return self._rows(statement, values, timeout_s)
+        except ConnectionLost:
+            if not was_open:
+                raise
+            return self._rows(statement, values, timeout_s)
+
+    def _rows(self, statement: str, values: Mapping[str, Any], timeout_s: float) -> list[Mapping[str, Any]]:
+        self.open()
+        with self._asked(timeout_s) as connection:
+            found = connection.execute(text(statement), _bound(statement, values))
+            return [dict(row) for row in found.mappings()] if found.returns_rows else []
+
+    def alive(self, timeout_s: float) -> None:
+        """See that the session still answers, and have a new one if not: what is sent next is then sent into no void.
+        Raises what ``open`` does."""
+        with suppress(ConnectionLost, CommandTimedOut, UnreadableReply):
+            self._rows("select 1", {}, timeout_s)
+        self.open()
+
+    def run(self, statements: Sequence[str], values: Mapping[str, Any], timeout_s: float) -> list[str]:
+        """Execute each in order; returns them as sent. Raises ``CommandRejected`` if the first one was refused, and what
+        means doubt if a later one was, or nobody answered."""
+        sent: list[str] = []
+        for statement in statements:
+            try:
+                self._rows(statement, values, timeout_s)
+            except UnreadableReply as error:
+                if sent:
+                    raise
+                raise CommandRejected(str(error), device=self._where) from error
+            sent.append(statement)
+        return sent
+
+    @contextmanager
+    def _asked(self, timeout_s: float) -> Iterator[Connection]:
+        """The session, ended when its time is up. An error of the database is ``UnreadableReply``."""
+        assert self._connection is not None
+        is_late = threading.Event()
+        watchdog = threading.Timer(timeout_s, _cut, (self._connection, is_late))
+        watchdog.daemon = True
+        watchdog.start()
+        try:
+            yield self._connection
+        except DBAPIError as error:
+            state = _state(error)
+            if is_late.is_set():
+                self.close()
+                raise CommandTimedOut(f"no answer within {timeout_s:g} s", device=self._where) from error
+            if error.connection_invalidated or state.startswith(_ENDED) or not state:
+                self.close()
+                raise ConnectionLost(f"the session ended: {_sentence(error)}", device=self._where) from error
+            raise UnreadableReply(_sentence(error), text=state, device=self._where) from error
+        except SQLAlchemyError as error:
+            raise UnreadableReply(_sentence(error), text="", device=self._where) from error
+        finally:
+            watchdog.cancel()
+
+
+def _cut(connection: Connection, is_late: threading.Event) -> None:
+    """End the connection under whoever waits for it. A driver without a descriptor keeps its own time-outs."""
+    is_late.set()
+    with suppress(Exception):  # the session may end by itself at this very moment, in any way
+        number = connection.connection.driver_connection.fileno()  # type: ignore[union-attr]
+        with socket.socket(fileno=os.dup(number)) as line:
+            line.shutdown(socket.SHUT_RDWR)
+
+
+def _bound(statement: str, values: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: values[name] for name in bound_in(statement)}
+
+
+def _state(error: SQLAlchemyError) -> str:
+    return str(getattr(getattr(error, "orig", None), "sqlstate", None) or "")
+
+
+def _sentence(error: SQLAlchemyError) -> str:
+    """The first line that the database said, without the statement: that may be long."""
+    said = str(getattr(error, "orig", None) or error).strip().splitlines() or [type(error).__name__]
+    return said[0]

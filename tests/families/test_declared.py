@@ -1,0 +1,92 @@
+"""A family that one file beside the inventory declares goes through the commands."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.families.declared import Counters
+
+pytestmark = pytest.mark.realtime
+
+
+@pytest.fixture
+def counters(tmp_path: Path) -> Counters:
+    """The pair, with ny counting."""
+    return Counters.make(tmp_path)
+
+
+def test_it_is_moved(counters: Counters) -> None:
+    """Law: dry run, move, status and record work by the file alone; the dry run shows the words that the move sends."""
+    code, text = counters.run("controlled", "--service", "one", "--dry-run")
+    assert code == 0, text
+    assert f"{counters.folder}/ny.json gated" in text
+    assert counters.role("ny") == "primary"
+    code, text = counters.run("controlled", "--service", "one", "--yes")
+    assert code == 0, text
+    assert (counters.role("ny"), counters.role("nj")) == ("gated", "primary")
+    code, text = counters.run("status")
+    assert code == 0, text
+    code, text = counters.run("runs", "show")
+    assert (code, "counter/controlled" in text) == (0, True), text
+    code, text = counters.run("family", "test", "counter", "--inventory", str(counters.folder / "inventory.yaml"))
+    assert "controlled move" in text
+
+
+@pytest.mark.parametrize(("code", "word"), [(3, "refused"), (7, "7")])
+def test_an_action_that_fails(counters: Counters, code: int, word: str) -> None:
+    """Law: an exit code that the file calls refused was not obeyed; any other one is doubt, and the role is read."""
+    counters.write("nj", state={"role": "copy"}, linked=True, code=code)
+    ended, text = counters.run("controlled", "--service", "one", "--yes")
+    assert ended in (5, 6, 7), text
+    assert word in text
+    assert counters.role("nj") == "copy"
+
+
+@pytest.mark.parametrize(
+    ("state", "sentence"),
+    [
+        ("", "not JSON"),
+        ('{"state": {}, "linked": true}', "unknown"),
+        ('{"state": {"role": 4}, "linked": 5}', "neither true"),
+    ],
+)
+def test_an_answer_that_says_nothing(counters: Counters, state: str, sentence: str) -> None:
+    """Law: half an answer is unknown, and a move is refused with a sentence before anything changes."""
+    (counters.folder / "nj.json").write_text(state)
+    code, text = counters.run("status")
+    assert code == 4, text
+    code, text = counters.run("controlled", "--service", "one", "--dry-run")
+    assert code == 3, text
+    assert sentence in text
+    assert counters.role("ny") == "primary"
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "sentence"),
+    [
+        ("file: ", "fiel: ", "fiel is not known"),
+        (f"options: {{file: ", "options: {programs: 3, file: ", "twice"),
+        ("adapter: counter", "adapter: countr", "no adapter is called 'countr'"),
+    ],
+)
+def test_a_site_that_does_not_fit(counters: Counters, old: str, new: str, sentence: str) -> None:
+    """Law: an inventory that does not fit the family is refused with the name of what is wrong."""
+    path = counters.folder / "inventory.yaml"
+    path.write_text(path.read_text().replace(old, new, 1))
+    code, text = counters.run("status")
+    assert code == 2, text
+    assert sentence in text
+
+
+def test_a_family_file_with_a_mistake(counters: Counters) -> None:
+    """Law: a mistake in the file is told by the command that needs it, with its line, and `family list` exits with 4."""
+    path = counters.folder / "families/counter.yaml"
+    path.write_text(path.read_text().replace("facet: backlog", "facet: backlogs"))
+    code, text = counters.run("status")
+    assert code == 2, text
+    code, text = counters.run("--family", str(path), "family", "list")
+    assert (code, "counter.yaml" in text) == (4, True), text
+    code, text = counters.run("--family", "nowhere.yaml", "family", "list")
+    assert (code, "there is no family file nowhere.yaml" in text) == (2, True), text

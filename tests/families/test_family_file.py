@@ -1,0 +1,163 @@
+"""Mistakes in a family file and in its runbooks: each is found, where it was made."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from adapters.declared.family import family_of
+from orchestrator.documents.loader import load_runbook, read_family, read_runbook
+from orchestrator.errors import UnreadableReply
+from orchestrator.model.families import SHIPPED
+from orchestrator.model.family_file import FamilyFile
+from proof.exploration.generic.family import Generic
+from proof.exploration.search import explore
+from tests.families.declared import COUNTER
+
+FILE = SHIPPED / "postgresql.yaml"
+
+
+def mistaken(folder: Path, old: str, new: str) -> tuple[Path, int]:
+    """The shipped file with one mistake, and the line where it begins."""
+    text = FILE.read_text()
+    assert text.count(old) >= 1, old
+    path = folder / "postgresql.yaml"
+    path.write_text(text.replace(old, new, 1))
+    return path, text[: text.index(old)].count("\n") + 1
+
+
+MISTAKES = {
+    "an unknown key": ("    summary: refuse the writers", "    sumary: refuse the writers", "unknown-key"),
+    "an unknown facet": ("facet: backlog", "facet: backlogg", "unknown-value"),
+    "a facet on the wrong type": ("writable: {type: bool", "writable: {type: number", "facet-type"),
+    "no unit": (", unit: byte", "", "no-unit"),
+    "a rate for a depth": ("unit: byte", "unit: byte/s", "rate"),
+    "no reading of who serves": ("{type: bool, facet: serves}", "{type: bool}", "no-serves"),
+    "two readings of the backlog": (
+        "      clients: {type: number, facet: clients}",
+        "      clients: {type: number, facet: backlog, unit: client}",
+        "facet-twice",
+    ),
+    "an inverse that does not exist": ("inverse: open_writers", "inverse: open_writer", "unknown-action"),
+    "an inverse that is none": ("inverse: open_writers", "inverse: close_writers", "no-inverse"),
+    "a facet that no action can make": ("makes: {follows_next: true}", "makes: {backlog: true}", "makes-what"),
+    "a field that no action can make": ("makes: {follows_next: true}", "makes: {folows: true}", "makes-what"),
+    "a model of a field that is not there": (
+        "  knows_mate: [true, true]",
+        "  knows_mates: [true, true]",
+        "unknown-field",
+    ),
+    "an option put into a statement": ("rolname = :writers", "rolname = '{writers}'", "sql-text"),
+    "an unknown parameter": ("where datname = :service", "where datname = :servise", "unknown-option"),
+    "half a word": ('"{data}", -maxdepth', '"{data}/x", -maxdepth', "half-word"),
+    "an unknown option in a command": ('"{data}", -maxdepth', '"{dat}", -maxdepth', "unknown-option"),
+    "a shell": ("exec: [find,", 'exec: [sh, -c, "find",', "shell"),
+    "a program that an option names": ("exec: [find,", 'exec: ["{data}",', "program"),
+    "a secret among the options": (
+        "  writers: {says",
+        "  writers_password: {says: x}\n  writers: {says",
+        "option-secret",
+    ),
+    "an option that every site has": ("  writers: {says", "  address: {says: x}\n  writers: {says", "option-given"),
+    "a default of another type": (
+        "  writers: {says",
+        "  count: {says: x, default: 3}\n  writers: {says",
+        "option-default",
+    ),
+    "a reading that changes": (
+        "select not pg_is_in_recovery()",
+        "alter system reset all; select true",
+        "reading-changes",
+    ),
+    "a statement cut at a comma": (
+        "    sql: [checkpoint]",
+        "    sql: [select pg_switch_wal(1, 2)]",
+        "half-statement",
+    ),
+    "no database": ("  sql:\n    driver: postgresql+psycopg\n    database: postgres\n", "", "not-connected"),
+    "the service where the site is meant": ("    per: site\n    sql: |", "    sql: |", ""),
+    "a pointer into a query": ("writable: {type: bool", "writable: {from: /writable, type: bool", "field-source"),
+    "two ways to ask": ("    sql: [checkpoint]", "    sql: [checkpoint]\n    exec: [true]", "wrong-value"),
+    "a time-out of nothing": ("    timeout: 10m", "    timeout: 0s", "wrong-value"),
+}
+
+
+@pytest.mark.parametrize("name", [one for one, seeded in MISTAKES.items() if seeded[2]])
+def test_a_mistake_is_found(name: str, tmp_path: Path) -> None:
+    """Law: the file is refused with a sentence for the mistake, and with a line of the file."""
+    old, new, code = MISTAKES[name]
+    path, _ = mistaken(tmp_path, old, new)
+    read = read_family(path)
+    assert read.value is None, name
+    assert [one for one in read.findings if one.line is not None], read.findings
+    assert code in {one.code for one in read.findings}, [str(one) for one in read.findings]
+
+
+def test_control_the_shipped_file_has_none() -> None:
+    """Negative control: the file that the mistakes are made in is without one."""
+    assert read_family(FILE).findings == ()
+
+
+RUNBOOK_MISTAKES = {
+    "promotes before the source refuses writers": ("close", "promoted-unconfirmed"),
+    "does not wait for the log": ("nothing-left", ""),
+}
+
+
+def explored(folder: Path, old: str, new: str) -> set[str]:
+    """The rules that a changed copy of the shipped runbook breaks."""
+    text = (SHIPPED / "postgresql/controlled.yaml").read_text()
+    assert old in text
+    path = folder / "own.yaml"
+    path.write_text(text.replace(old, new, 1))
+    runbook = read_runbook(path).result()
+    file = read_family(FILE).result()
+    family = Generic(family_of(file, SHIPPED / "postgresql"), runbook)
+    assert family.unexplored(runbook) == []
+    return {one.rule for one in explore(runbook, family, disturbances=1).found}
+
+
+def test_a_promotion_that_does_not_ask_for_the_source_is_found(tmp_path: Path) -> None:
+    """Law: the model that `makes` and `model` give finds a target that takes over while the source takes writes."""
+    asked = (
+        "      - {on: source, reading: database, where: {follows: true, writable: false}, "
+        "say: the source is not confirmed to follow}\n"
+    )
+    assert explored(tmp_path, asked, "")
+
+
+def test_control_the_shipped_runbook_breaks_nothing(tmp_path: Path) -> None:
+    """Negative control: the same walk of the shipped runbook finds nothing."""
+    assert explored(tmp_path, "summary: Planned", "summary: A planned") == set()
+
+
+def test_values_are_read_strictly() -> None:
+    """Law: null and absent are unknown, what is no value of its type is refused, and a field that means nothing at this
+    end is unknown."""
+    from adapters.declared.reading_models import reading_model, reading_of, row_of
+
+    file = FamilyFile.model_validate(COUNTER)
+    declared = file.readings["counter"]
+    model = reading_model("counter", declared)
+    row = row_of('{"state": {"role": "primary"}, "unsent": 3, "next": null}', declared.fields)
+    found = reading_of(model, declared, [row])
+    assert (found.model_dump()["writable"], found.model_dump()["unsent"]) == (True, 3)
+    row = row_of('{"state": {"role": "copy"}, "unsent": 0}', declared.fields)
+    found = reading_of(model, declared, [row])
+    assert (found.model_dump()["writable"], found.model_dump()["unsent"]) == (False, None)
+    for wrong in (
+        '{"state": {"role": "primary"}, "unsent": "many"}',
+        '{"state": {"role": "primary"}, "unsent": 0.5}',
+        "no",
+    ):
+        with pytest.raises(UnreadableReply):
+            reading_of(model, declared, [row_of(wrong, declared.fields)])
+
+
+def test_a_runbook_of_a_family_file_is_loaded_by_its_name() -> None:
+    """Law: runbooks in the folder beside the file are known by the name of the family."""
+    from orchestrator.operations.declared_families import offer_families
+
+    offer_families()
+    assert load_runbook("postgresql/controlled").family == "postgresql"

@@ -1,0 +1,278 @@
+"""Two PostgreSQL servers, the second following the first, and a load that counts what was accepted.
+
+The servers run as an ordinary account, on free ports of the loopback interface, in a folder of the test's own. Where the
+tests run as root, ``pg_ctl`` changes to that account first, as an operator's ``sudo`` would.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import psycopg
+import pytest
+
+from tests.journal.servers import a_server
+
+ROOT = Path(__file__).parents[2]
+SETTINGS = """
+listen_addresses = '127.0.0.1'
+unix_socket_directories = ''
+port = {port}
+cluster_name = '{name}'
+primary_conninfo = 'host=127.0.0.1 port={mate} user=tester application_name={name}'
+wal_log_hints = on
+max_prepared_transactions = 20
+wal_keep_size = '256MB'
+wal_receiver_status_interval = 1s
+wal_sender_timeout = 5s
+wal_receiver_timeout = 5s
+wal_retrieve_retry_interval = 200ms
+hot_standby_feedback = on
+fsync = off
+"""
+INVENTORY = """\
+sites:
+{sites}pairs:
+  - {{name: shop, sites: [ny, nj], services: [shop]}}
+"""
+SITE = """\
+  {name}:
+    adapter: postgresql
+    devices: [{{name: {name}, address: 127.0.0.1, port: {port}}}]
+    login: {{username: tester}}
+    options: {{writers: app, data: {data}, log: {data}.log, programs: {programs}}}
+"""
+
+
+@dataclass
+class Site:
+    """One server, and where it is kept."""
+
+    name: str
+    port: int
+    data: Path
+    pair: Pair
+
+    def tool(self, program: str, *words: str) -> str:
+        """One of PostgreSQL's programs, run to its end."""
+        return self.pair.call([str(self.pair.programs / program), *words])
+
+    def start(self) -> None:
+        """Start it, and wait until it answers."""
+        self.tool("pg_ctl", "-D", str(self.data), "-l", f"{self.data}.log", "-w", "start")
+
+    def stop(self, mode: str = "immediate") -> None:
+        """Stop it, as a crash would unless another ``mode`` is named."""
+        with suppress(AssertionError):
+            self.tool("pg_ctl", "-D", str(self.data), "-m", mode, "-w", "stop")
+
+    def ask(self, statement: str, database: str = "shop") -> list[tuple[Any, ...]]:
+        """What a superuser reads."""
+        with psycopg.connect(
+            f"host=127.0.0.1 port={self.port} user=tester dbname={database}", autocommit=True
+        ) as found:
+            rows = found.execute(statement)
+            return [] if rows.description is None else list(rows)
+
+    @property
+    def is_standby(self) -> bool:
+        """Does it follow, as it says itself?"""
+        return bool(self.ask("select pg_is_in_recovery()", "postgres")[0][0])
+
+
+@dataclass
+class Pair:
+    """The two servers, an inventory of them, and the account that all of it belongs to."""
+
+    folder: Path
+    programs: Path
+    account: str | None
+    sites: dict[str, Site] = field(default_factory=dict)
+
+    def call(self, words: list[str]) -> str:
+        """A program of the account, run to its end; what it printed."""
+        output = self.folder / "output"
+        with output.open("wb") as stream:
+            done = subprocess.run(
+                words,
+                user=self.account,
+                cwd=self.folder,
+                env=self.environment,
+                stdout=stream,
+                stderr=stream,
+                check=False,
+            )
+        said = output.read_text()
+        assert done.returncode == 0, f"{words}: {said}"
+        return said
+
+    @property
+    def environment(self) -> dict[str, str]:
+        """That of every process of the pair."""
+        return {
+            "PATH": os.environ.get("PATH", ""),
+            "HOME": str(self.folder),
+            "LC_ALL": "C.UTF-8",
+            "PYTHONPATH": str(ROOT),
+            "PYTHONDONTWRITEBYTECODE": "1",
+            "FAILOVER_STATE": str(self.folder / "state"),
+            "FAILOVER_INVENTORY": str(self.folder / "inventory.yaml"),
+            "NO_COLOR": "1",
+        }
+
+    def start(self, *words: str) -> subprocess.Popen[str]:
+        """A command of ``failover`` in a process of its own."""
+        return subprocess.Popen(
+            [sys.executable, "-m", "orchestrator.cli", *words],
+            cwd=self.folder,
+            env=self.environment,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+        )
+
+    def run(self, *words: str) -> tuple[int, str]:
+        """The exit code of a command of ``failover``, and what it said."""
+        process = self.start(*words)
+        out, _ = process.communicate(timeout=180)
+        return process.returncode, out
+
+
+@contextmanager
+def a_pair() -> Iterator[Pair]:
+    """ny is the primary, and nj follows it. Skips the test where there is no PostgreSQL."""
+    with a_server() as first, a_server() as second:
+        pair = Pair(first.folder, first.programs, first.account)
+        ports = {"ny": first.port, "nj": second.port}
+        for name, port in ports.items():
+            pair.sites[name] = Site(name, port, pair.folder / name, pair)
+        ny, nj = pair.sites.values()
+        ny.tool("initdb", "-D", str(ny.data), "-U", "tester", "--auth=trust", "--encoding=UTF8", "--no-sync")
+        own = (ny.data / "postgresql.conf").read_text()
+        _write(pair, ny.data / "postgresql.conf", own + SETTINGS.format(port=ny.port, mate=nj.port, name="ny"))
+        try:
+            ny.start()
+            ny.tool("createdb", "-h", "127.0.0.1", "-p", str(ny.port), "-U", "tester", "shop")
+            ny.ask("create role app login")
+            ny.ask("create table written (number bigint primary key, worker int, moment timestamptz default now())")
+            ny.ask("grant all on written to app")
+            nj.tool(
+                "pg_basebackup",
+                "-h",
+                "127.0.0.1",
+                "-p",
+                str(ny.port),
+                "-U",
+                "tester",
+                "-D",
+                str(nj.data),
+                "-c",
+                "fast",
+            )
+            _write(pair, nj.data / "postgresql.conf", own + SETTINGS.format(port=nj.port, mate=ny.port, name="nj"))
+            _write(pair, nj.data / "standby.signal", "")
+            nj.start()
+            _write(pair, pair.folder / "inventory.yaml", _inventory(pair))
+            (pair.folder / "state").mkdir(mode=0o700)
+            (pair.folder / "bin").mkdir()
+            runs_as = "" if pair.account is None else f"runuser -u {pair.account} -- "
+            (pair.folder / "bin/pg_ctl").write_text(f'#!/bin/sh\nexec {runs_as}{pair.programs}/pg_ctl "$@"\n')
+            (pair.folder / "bin/pg_ctl").chmod(0o755)
+            wait_for(lambda: len(ny.ask("select 1 from pg_stat_replication where state = 'streaming'")) == 1)
+            yield pair
+        finally:
+            for site in pair.sites.values():
+                site.stop()
+
+
+def _inventory(pair: Pair) -> str:
+    sites = (
+        SITE.format(name=one.name, port=one.port, data=one.data, programs=pair.folder / "bin")
+        for one in pair.sites.values()
+    )
+    return INVENTORY.format(sites="".join(sites))
+
+
+def _write(pair: Pair, path: Path, text: str) -> None:
+    path.write_text(text)
+    path.chmod(0o600)
+    if pair.account is not None:
+        shutil.chown(path, pair.account)
+
+
+def wait_for(happened: Any, longest_s: float = 60.0) -> None:
+    """Wait until it is so, and not for ever."""
+    end = time.monotonic() + longest_s
+    while not happened():
+        if time.monotonic() > end:
+            pytest.fail("it never happened")
+        time.sleep(0.02)
+
+
+class Load:
+    """Clients that write numbered rows wherever they are let in, and remember which were accepted, when and where."""
+
+    def __init__(self, pair: Pair, workers: int = 3) -> None:
+        self.accepted: dict[int, tuple[float, str]] = {}
+        self.unknown: set[int] = set()
+        self._pair = pair
+        self._end = threading.Event()
+        self._lock = threading.Lock()
+        self._next = 0
+        self._threads = [threading.Thread(target=self._work, args=(one,), daemon=True) for one in range(workers)]
+
+    def __enter__(self) -> Load:
+        for thread in self._threads:
+            thread.start()
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        self._end.set()
+        for thread in self._threads:
+            thread.join(30)
+
+    def _work(self, worker: int) -> None:
+        sites = list(self._pair.sites.values())
+        while not self._end.is_set():
+            for site in sites:
+                with suppress(psycopg.Error):
+                    self._write_at(site, worker)
+            time.sleep(0.01)
+
+    def _write_at(self, site: Site, worker: int) -> None:
+        where = f"host=127.0.0.1 port={site.port} user=app dbname=shop connect_timeout=2"
+        with psycopg.connect(where, autocommit=True) as session:
+            if session.execute("select pg_is_in_recovery()").fetchone() != (False,):
+                return
+            while not self._end.is_set():
+                with self._lock:
+                    self._next += 1
+                    number = self._next
+                try:
+                    session.execute("insert into written (number, worker) values (%s, %s)", (number, worker))
+                except psycopg.OperationalError:
+                    self.unknown.add(number)  # the session ended: it may have been accepted
+                    raise
+                self.accepted[number] = (time.monotonic(), site.name)
+                time.sleep(0.005)
+
+    def lost_at(self, site: Site) -> set[int]:
+        """Accepted numbers that a site does not have."""
+        return set(self.accepted) - {row[0] for row in site.ask("select number from written")}
+
+    def outage_s(self) -> float:
+        """The longest time without an accepted write."""
+        moments = sorted(moment for moment, _ in self.accepted.values())
+        return max((later - earlier for earlier, later in pairwise(moments)), default=0.0)

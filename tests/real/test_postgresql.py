@@ -1,0 +1,144 @@
+"""A database moves between two real PostgreSQL servers under load, and no accepted row is lost."""
+
+from __future__ import annotations
+
+import random
+import time
+from collections.abc import Iterator
+
+import pytest
+
+from tests.real.postgresql import Load, Pair, Site, a_pair, wait_for
+
+pytestmark = pytest.mark.realtime
+
+
+@pytest.fixture(scope="module")
+def shared() -> Iterator[Pair]:
+    """One pair for all tests that leave a primary which the other server follows."""
+    with a_pair() as made:
+        yield made
+
+
+@pytest.fixture
+def fresh() -> Iterator[Pair]:
+    """A pair for a test that breaks it."""
+    with a_pair() as made:
+        yield made
+
+
+def in_order(pair: Pair) -> tuple[Site, Site]:
+    """The primary first."""
+    first, second = pair.sites.values()
+    return (second, first) if first.is_standby else (first, second)
+
+
+def has_all(load: Load, site: Site) -> None:
+    """Fail unless ``site`` gets every accepted row."""
+    wait_for(lambda: not load.lost_at(site))
+
+
+def test_there_and_back_under_load(shared: Pair) -> None:
+    """Law: a controlled move and the way back lose no accepted row, and leave one primary that the other one follows."""
+    with Load(shared) as load:
+        wait_for(lambda: len(load.accepted) > 50)
+        for _ in range(2):
+            source, target = in_order(shared)
+            code, text = shared.run("controlled", "--service", "shop", "--from", source.name, "--yes")
+            assert code == 0, text
+            assert (source.is_standby, target.is_standby) == (True, False)
+            before = len(load.accepted)
+            wait_for(lambda before=before: len(load.accepted) > before + 20)
+    for site in shared.sites.values():
+        has_all(load, site)
+
+
+@pytest.mark.parametrize("seed", [1, *(pytest.param(one, marks=pytest.mark.long) for one in range(2, 9))])
+def test_killed_and_resumed(shared: Pair, seed: int) -> None:
+    """Law: a move that is killed at any instant, and resumed, ends with one primary, and without a lost row."""
+    chance = random.Random(seed)
+    with Load(shared) as load:
+        wait_for(lambda: len(load.accepted) > 20)
+        source, target = in_order(shared)
+        process = shared.start("controlled", "--service", "shop", "--from", source.name, "--yes")
+        assert process.stdout is not None  # it is a pipe
+        for _ in range(chance.randint(4, 20)):  # lines of a move that takes 20 or so
+            process.stdout.readline()
+        time.sleep(chance.uniform(0.0, 0.1))
+        process.kill()
+        process.communicate()
+        code, text = shared.run("resume")
+        is_ended = "no run is unfinished" in text
+        assert code in (0, 5) or is_ended, text
+        assert {source.is_standby, target.is_standby} == {True, False}
+        before = len(load.accepted)
+        wait_for(lambda: len(load.accepted) > before + 20)
+    for site in shared.sites.values():
+        has_all(load, site)
+
+
+@pytest.mark.long
+def test_a_standby_that_does_not_replay(shared: Pair) -> None:
+    """Law: a drain that stands still is rolled back, and the source takes writes again (trap: the link looks well)."""
+    source, target = in_order(shared)
+    with Load(shared) as load:
+        wait_for(lambda: len(load.accepted) > 20)
+        target.ask("select pg_wal_replay_pause()", "postgres")
+        try:
+            code, text = shared.run(
+                "controlled", "--service", "shop", "--from", source.name, "--yes", "--on-stall", "revert"
+            )
+        finally:
+            target.ask("select pg_wal_replay_resume()", "postgres")
+        assert code == 5, text
+        assert (source.is_standby, target.is_standby) == (False, True)
+        before = len(load.accepted)
+        wait_for(lambda: len(load.accepted) > before + 20)
+
+
+def test_what_status_and_check_say(shared: Pair) -> None:
+    """Law: the facets of a family file give status and check, in its own words and unit."""
+    source, _ = in_order(shared)
+    code, text = shared.run("status")
+    assert code == 0, text
+    assert f"{source.name} yes" in " ".join(text.split())
+    assert "byte" in text
+    code, text = shared.run("check")
+    assert code == 0, text
+    code, text = shared.run("family", "test", "postgresql", "--inventory", str(shared.folder / "inventory.yaml"))
+    assert (code, "0 broken, 0 not checked" in text) == (0, True), text
+
+
+def test_a_prepared_transaction_is_seen_before_anything_changes(shared: Pair) -> None:
+    """Law: a transaction without an outcome refuses the move, and nothing was changed."""
+    source, _ = in_order(shared)
+    source.ask("begin; insert into written values (-1, 0); prepare transaction 'held'")
+    try:
+        code, text = shared.run("controlled", "--service", "shop", "--from", source.name, "--yes")
+    finally:
+        source.ask("rollback prepared 'held'")
+    assert code == 3, text
+    assert "prepared transactions wait for their outcome" in text
+    assert not source.is_standby
+
+
+def test_a_killed_primary(fresh: Pair) -> None:
+    """Law: after the loss of the primary its standby takes over once somebody answers for the fence, and what is lost is
+    no more than what the primary alone had."""
+    ny, nj = fresh.sites.values()
+    with Load(fresh) as load:
+        wait_for(lambda: len(load.accepted) > 50)
+        ny.stop()
+        code, text = fresh.run("uncontrolled", "--service", "shop", "--failed", "ny", "--yes")
+        assert (code, "nobody answers for keeping clients away" in text) == (2, True), text
+        assert nj.is_standby
+        code, text = fresh.run(
+            "uncontrolled", "--service", "shop", "--failed", "ny", "--yes", "--attest", "power is off"
+        )
+        assert code == 0, text
+        assert not nj.is_standby
+        before = len(load.accepted)
+        wait_for(lambda: len(load.accepted) > before + 20)
+    lost = load.lost_at(nj)
+    last = max(moment for moment, site in load.accepted.values() if site == "ny")
+    assert all(last - load.accepted[number][0] < 1.0 for number in lost)
