@@ -38,7 +38,7 @@ class Registry:
 
     def names(self) -> list[str]:
         """All names that are offered, sorted; nothing is imported, so some may turn out not to work."""
-        return sorted({*self._entries, *_brought()})
+        return sorted(self._entries)
 
     def get(self, name: str) -> type[Adapter]:
         """The adapter of this name. Raises ``DefinitionError``: unknown, offered twice, or broken."""
@@ -57,7 +57,7 @@ class Registry:
     def of_family(self, family: str) -> list[str]:
         """The names of the adapters that speak for ``family``, those of real devices first. Imports all of them."""
         found = []
-        for name in self.names():
+        for name in sorted({*self._entries, *_brought()}):
             with suppress(DefinitionError):  # a broken one is in no other one's way
                 kind = self.get(name)
                 if family_named(kind) == family:
@@ -90,7 +90,7 @@ class Registry:
             try:
                 self.get(name)
             except DefinitionError as error:
-                code = "adapter-twice" if len(self._entries.get(name, ())) > 1 else "adapter-broken"
+                code = "adapter-twice" if len(self._entries[name]) > 1 else "adapter-broken"
                 yield Finding(level=Level.ERROR, code=code, message=str(error), hint=error.hint)
 
     @cached_property
@@ -107,7 +107,8 @@ class Registry:
         found = self._entries.get(name, ())
         if not found:
             raise DefinitionError(
-                f"no adapter is called {name!r}", hint=suggest(name, self.names(), label="installed")
+                f"no adapter is called {name!r}",
+                hint=suggest(name, sorted({*self._entries, *_brought()}), label="installed"),
             )
         if len(found) > 1:
             owners = " and ".join(sorted(f"{_distribution(entry)} ({entry.value})" for entry in found))

@@ -99,7 +99,8 @@ def needed_family(name: str) -> Family:
     if family is None:
         why = installed().problems.get(name, "no distribution offers it")
         raise DefinitionError(
-            f"the family {name!r} is not installed: {why}", hint=f"installed: {', '.join(known_families())}"
+            f"the family {name!r} is not installed: {why}",
+            hint=f"installed: {', '.join(known_families())}; one that a file declares: `failover --family FILE …`",
         )
     return family
 

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from orchestrator.cli.options import AsJson, InventoryFile, PairName
 
-_FAMILY = typer.Typer(help="Families, the kinds of replicated systems: list, show, test.", no_args_is_help=True)
+_FAMILY = typer.Typer(
+    help="Families, the kinds of replicated systems: list, show, lint, test, new.", no_args_is_help=True
+)
+_File = Annotated[Path, typer.Argument(metavar="FILE")]
 _Name = Annotated[str, typer.Argument(metavar="NAME", help="Its name, as in `failover family list`.")]
 
 
@@ -49,6 +53,34 @@ def show_family(name: _Name, as_json: AsJson = False) -> None:
     from orchestrator.cli.render.families import print_family
 
     print_family(name, as_json=as_json)
+
+
+@_FAMILY.command("lint")
+def lint_family(file: _File, as_json: AsJson = False) -> None:
+    """Check a file that declares a family. Exit code 4 if it has a mistake.
+
+    Its runbooks are checked with it: those in the folder beside it that has the family's name.
+
+    \b
+    Example:
+      failover family lint families/postgresql.yaml
+    """
+    from orchestrator.cli.render.families import lint_family_file
+
+    raise typer.Exit(lint_family_file(file, as_json=as_json))
+
+
+@_FAMILY.command("new")
+def new_family(name: Annotated[str, typer.Argument(metavar="NAME", help="What the family shall be called.")]) -> None:
+    """Print a commented file that declares a family, to begin with.
+
+    \b
+    Example:
+      failover family new orders-db > families/orders-db.yaml
+    """
+    from orchestrator.cli.render.families import print_new_family
+
+    print_new_family(name)
 
 
 @_FAMILY.command("test")

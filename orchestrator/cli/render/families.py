@@ -12,8 +12,10 @@ from orchestrator.documents.loader import shipped_runbooks
 from orchestrator.errors import DefinitionError
 from orchestrator.family.registry import Registry
 from orchestrator.model.families import Family, family_called, known_families, needed_family
+from orchestrator.model.findings import Level, worst
 from orchestrator.model.installed import installed
 from orchestrator.operations.conformance import Opened, Verdict, verdicts_of
+from orchestrator.operations.declared_families import findings_of_file, new_family_file
 from orchestrator.operations.families import family_of
 from orchestrator.operations.read_only_sessions import reading_only
 from orchestrator.operations.runtime import Tools
@@ -78,6 +80,24 @@ def print_family(name: str, *, as_json: bool) -> None:
         show_document(line)
     show(f"actions: {', '.join(actions) or 'none'}")
     show(f"runbooks: {', '.join(_runbooks(name)) or 'none'}")
+
+
+def lint_family_file(path: Path, *, as_json: bool) -> int:
+    """What is wrong with a file that declares a family, and with its runbooks. Returns 0 or 4."""
+    found = findings_of_file(path)
+    for one in found:
+        if as_json:
+            show_json(one.model_dump(mode="json"))
+        else:
+            show(str(one))
+    if not found and not as_json:
+        show("nothing found")
+    return FINDINGS if worst(found) is Level.ERROR else 0
+
+
+def print_new_family(name: str) -> None:
+    """A commented file to begin with. Raises ``DefinitionError`` for what can be no name."""
+    show_document(new_family_file(name).rstrip("\n"))
 
 
 def print_laws(tools: Tools, name: str, inventory: Path | None, pair: str | None, *, as_json: bool) -> int:
