@@ -35,8 +35,9 @@ def resume(
       failover resume
       failover resume last --xa decisions.yaml
     """
-    from orchestrator.cli.runs.intervene import Answers, resume_run
+    from orchestrator.cli.runs.intervene import resume_run
     from orchestrator.cli.tools import tools as tools_of
+    from orchestrator.operations.runs.intervene import Answers
 
     attended = is_attended() and not as_json
     answers = Answers(given_of(context), on_stall, attended)
@@ -89,8 +90,9 @@ def decide(
     Example:
       failover decide escalate --gate bridge-lost --vpn Trading_VPN --reason "link is gone for hours, desk agrees"
     """
-    from orchestrator.cli.runs.intervene import Decision, decide_for
+    from orchestrator.cli.runs.intervene import decide_for
     from orchestrator.cli.tools import tools as tools_of
+    from orchestrator.operations.runs.intervene import Decision
     from orchestrator.operations.runtime import checked_text
 
     decision = Decision(gate, choice, checked_text(reason, "--reason"), item, service)

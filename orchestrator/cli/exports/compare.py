@@ -5,27 +5,24 @@ from __future__ import annotations
 import sys
 import tempfile
 import threading
-from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from orchestrator.cli.exports.reconcile import code_for, engine_installed
 from orchestrator.cli.render.terminal import presentable, say, say_unless, show_document, show_json
 from orchestrator.cli.spark_options import SparkOptions
-from orchestrator.errors import DefinitionError, OutputLost
-from orchestrator.model.inventory import Inventory, Pair
-from orchestrator.operations.exports.reuse import ended, readings_left
-from orchestrator.operations.exports.snapshot import SnapshotRequest, collect_site, folder_here
+from orchestrator.errors import OutputLost
+from orchestrator.model.inventory import Inventory
+from orchestrator.operations.exports.compare import Comparison, Observe, compared, pair_of
+from orchestrator.operations.exports.snapshot import folder_here
 from orchestrator.operations.runtime import Tools
 
 if TYPE_CHECKING:
     from pipeline.collect import Progress as Read
-    from pipeline.report import Report
-
-Observe = Callable[["Read"], None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +47,9 @@ def compare_pair(
         from pipeline.places import write_whole
 
         with _folder(request.out) as folder:
-            report = compared(tools, inventory, pair, request.services, request.run, folder, spark, as_json=as_json)
+            wanted = Comparison(pair, request.services, request.run)
+            observers = partial(progress_of, shows=not as_json)
+            report = compared(tools, inventory, wanted, folder, spark.settings(), observers, say_unless(as_json))
         if request.html is not None:
             try:
                 write_whole(request.html, page_of(report))
@@ -64,66 +63,6 @@ def compare_pair(
     else:
         show_document("\n".join(presentable(line) for line in lines_of(report)))
     return code
-
-
-def compared(
-    tools: Tools,
-    inventory: Inventory,
-    pair: Pair,
-    services: Sequence[str],
-    run: str | None,
-    folder: Path,
-    spark: SparkOptions,
-    *,
-    as_json: bool,
-) -> Report:
-    """Read both sites into ``folder`` and compare them; ``folder/evidence`` then has the report. Raises
-    ``FailoverError``; the same call resumes where it stopped reading, if that was not long ago."""
-    from pipeline.ask import Ask
-    from pipeline.commands import run_reconcile
-    from pipeline.results import check_free
-
-    settings = spark.settings()
-    say = say_unless(as_json)
-    evidence = str(folder / "evidence")
-    check_free(evidence)
-    wanted = [SnapshotRequest(site, _services_of(pair, services), run) for site in pair.sites]
-    to_read = readings_left(tools, inventory, wanted, folder, say)
-    if to_read:
-        with progress_of(pair.sites, shows=not as_json) as observers, ThreadPoolExecutor(len(to_read)) as pool:
-            readings = [
-                pool.submit(collect_site, tools, inventory, one, folder / one.site, observers[one.site])
-                for one in to_read
-            ]
-            for reading in readings:
-                reading.result()
-    left, right = (str(folder / site) for site in pair.sites)
-    report = run_reconcile(left, right, Ask(run=None), settings, evidence, tools.clock, say)
-    ended(folder)
-    return report
-
-
-def _services_of(pair: Pair, named: Sequence[str]) -> tuple[str, ...]:
-    """The services that are compared: those that are named, or all of the pair. Raises ``DefinitionError``."""
-    for service in named:
-        if service not in pair.services:
-            raise DefinitionError(
-                f"{service} is not a service of pair {pair.name}", hint=f"it has: {', '.join(sorted(pair.services))}"
-            )
-    return tuple(named or pair.services)
-
-
-def pair_of(inventory: Inventory, name: str | None) -> Pair:
-    """The pair that is meant. Raises ``DefinitionError``."""
-    names = ", ".join(pair.name for pair in inventory.pairs)
-    if name is None:
-        if len(inventory.pairs) != 1:
-            raise DefinitionError("which pair?", hint=f"name it with --pair; the inventory has: {names or 'none'}")
-        return inventory.pairs[0]
-    found = next((pair for pair in inventory.pairs if pair.name == name), None)
-    if found is None:
-        raise DefinitionError(f"no pair is called {name!r}", hint=f"the inventory has: {names or 'none'}")
-    return found
 
 
 @contextmanager

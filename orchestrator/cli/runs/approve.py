@@ -8,14 +8,13 @@ from contextlib import closing
 import typer
 
 from orchestrator.cli.render.terminal import agrees, is_attended, say, show, show_json
-from orchestrator.core.decide.approve import asked_about
 from orchestrator.core.run import Run
 from orchestrator.errors import DefinitionError
-from orchestrator.journal.lease import is_led
 from orchestrator.model import events as ev
 from orchestrator.operations.find_run import find_open_run, find_run
 from orchestrator.operations.runs.agreement import as_data, what_is_asked
-from orchestrator.operations.runs.approval import Word, folded_with_creation, see_that_it_counts, word_on
+from orchestrator.operations.runs.approval import Word, folded_with_creation, word_on
+from orchestrator.operations.runs.intervene import leave_word, plan_asked_about, word_that_counts
 from orchestrator.operations.runtime import Tools
 
 _SAID: Mapping[Word, str] = {"approve": "approved", "deny": "denied", "break-glass": "glass broken"}
@@ -42,15 +41,12 @@ def approve_run(tools: Tools, name: str | None, word: Word, reason: str, *, yes:
     with closing(tools.journal()) as journal:
         run_name = find_open_run(journal, name, "approve")
         run, created = folded_with_creation(journal, run_name)
-        sought = run.approvals.sought
-        digest = run.plan.digest if sought is None else asked_about(run.plan, sought).digest
-        request = word_on(tools, run_name, digest, word, reason)
-        see_that_it_counts(tools, run_name, run, request)
+        request = word_that_counts(tools, run_name, run, word, reason)
         if word == "approve" and not yes:
             _confirm(tools, run_name, run, created, as_json=as_json)
         # It is said when it is confirmed, not when it was shown.
-        journal.ask(run_name, word_on(tools, run_name, digest, word, reason))
-        led = is_led(journal.row(run_name), tools.clock.now())
+        digest = plan_asked_about(run)
+        led = leave_word(tools, journal, run_name, word_on(tools, run_name, digest, word, reason))
     signed = ", signed" if request.signature and run.plan.approval is not None and run.plan.approval.signed else ""
     words = f"{_SAID[word]} by {request.by}{signed}"
     words += "" if led else f"; nobody leads it: failover resume {run_name}"

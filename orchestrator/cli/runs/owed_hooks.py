@@ -6,12 +6,11 @@ from contextlib import closing
 from dataclasses import asdict
 
 from orchestrator.cli.render.terminal import say, show, show_json
-from orchestrator.errors import DefinitionError, LeaseHeld
 from orchestrator.journal.journal import Journal
 from orchestrator.journal.outbox import Outbox
-from orchestrator.notifications.backlog import drop, flush, owed
+from orchestrator.notifications.backlog import flush, owed
 from orchestrator.operations.find_run import find_run
-from orchestrator.operations.runs.hooks import event_count, office_of, owed_words
+from orchestrator.operations.runs.hooks import dropped_of, event_count, office_of, owed_words
 from orchestrator.operations.runtime import Tools
 
 
@@ -62,14 +61,7 @@ def flush_owed(tools: Tools, name: str | None, *, as_json: bool) -> int:
 def drop_owed(tools: Tools, name: str, hook: str | None, *, as_json: bool) -> None:
     """Give up what a run owes. Raises ``LeaseHeld`` while a process leads it, ``DefinitionError`` for no such hook."""
     with closing(tools.journal()) as journal:
-        outbox, run = Outbox(journal), find_run(journal, name)
-        known = [one.name for one in outbox.plan(run).inventory.hooks]
-        if hook is not None and hook not in known:
-            hint = f"it has: {', '.join(known)}" if known else "it has none"
-            raise DefinitionError(f"run {run} has no hook that is called {hook!r}", hint=hint)
-        if outbox.is_led(run, tools.clock.now()):
-            raise LeaseHeld(f"a process leads run {run}, and tells its hooks by itself", hint="wait for its end")
-        dropped = list(drop(outbox, run, hook))
+        dropped = dropped_of(tools, Outbox(journal), find_run(journal, name), hook)
     for lost in dropped:
         if as_json:
             show_json({"dropped": asdict(lost)})

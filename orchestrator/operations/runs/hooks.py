@@ -9,11 +9,11 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from orchestrator.counting import counted
-from orchestrator.errors import JournalError
+from orchestrator.errors import DefinitionError, JournalError, LeaseHeld
 from orchestrator.journal.journal import Journal
 from orchestrator.journal.outbox import Outbox
 from orchestrator.model import events as ev
-from orchestrator.notifications.backlog import Owed, owed
+from orchestrator.notifications.backlog import Owed, drop, owed
 from orchestrator.notifications.delivery_context import Office
 from orchestrator.notifications.worker import Hooks
 from orchestrator.operations.runtime import Tools
@@ -40,6 +40,18 @@ def office_of(tools: Tools) -> Office:
 def hooks_of(tools: Tools, plan: ev.Plan, run: str) -> Hooks:
     """The hooks of ``run``, not started yet."""
     return Hooks(office_of(tools), run, plan.inventory.hooks, simulated=plan.simulated)
+
+
+def dropped_of(tools: Tools, outbox: Outbox, run: str, hook: str | None) -> list[Owed]:
+    """Give up what a run owes to ``hook``, or to all. Raises ``LeaseHeld`` while a process leads it, ``DefinitionError``
+    for no such hook."""
+    known = [one.name for one in outbox.plan(run).inventory.hooks]
+    if hook is not None and hook not in known:
+        hint = f"it has: {', '.join(known)}" if known else "it has none"
+        raise DefinitionError(f"run {run} has no hook that is called {hook!r}", hint=hint)
+    if outbox.is_led(run, tools.clock.now()):
+        raise LeaseHeld(f"a process leads run {run}, and tells its hooks by itself", hint="wait for its end")
+    return list(drop(outbox, run, hook))
 
 
 @contextmanager
