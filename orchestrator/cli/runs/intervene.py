@@ -29,13 +29,13 @@ def abort_run(tools: Tools, name: str | None, reason: str, *, as_json: bool) -> 
         run_name = find_open_run(journal, name, "abort")
         run = fold(journal.records(run_name))
         asked = ev.AbortAsked(reason=reason, **tools.who()._asdict())
-        verdict = ask_for_abort(tools, journal, run_name, asked)
-        if verdict is None:
+        answered = ask_for_abort(tools, journal, run_name, asked)
+        if answered is None:
             run = fold(journal.records(run_name))
             return lead_again(tools, journal, run_name, run, as_json=as_json, abort=asked)
-        more = verdict.as_data() | {"message": verdict.text}
-        _tell(run_name, run, verdict.text, list(run.lanes), as_json, more)
-        return verdict.exit_code
+        more = answered.verdict.as_data() | {"message": answered.words}
+        _tell(run_name, run, answered.words, list(run.lanes), as_json, more)
+        return answered.verdict.exit_code
 
 
 def decide_for(tools: Tools, name: str | None, decision: Decision, *, as_json: bool) -> int:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import socket
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+from typing import NamedTuple
 
 from orchestrator.core.decide.approve import alone, asked_about
 from orchestrator.core.run import Run, fold
@@ -58,6 +59,13 @@ class Noted:
     is_led: bool
 
 
+class Answered(NamedTuple):
+    """What the process that leads a run made of an abort, and the same in words."""
+
+    verdict: AbortVerdict
+    words: str
+
+
 def policy_of(tools: Tools, run: Run, answers: Answers) -> ev.Policy:
     """The policy under which ``run`` is resumed: its own, and the ``answers`` given now. Raises ``DefinitionError``."""
     given, asked_again = answers_given(
@@ -69,7 +77,7 @@ def policy_of(tools: Tools, run: Run, answers: Answers) -> ev.Policy:
     return run.plan.policy.model_copy(update={"on_gate": {**known, **given.on_gate}, "transactions": transactions})
 
 
-def ask_for_abort(tools: Tools, journal: Journal, name: str, asked: ev.AbortAsked) -> AbortVerdict | None:
+def ask_for_abort(tools: Tools, journal: Journal, name: str, asked: ev.AbortAsked) -> Answered | None:
     """What came of asking the process that leads the run to roll it back. None: no process leads it, or it is gone
     without an answer, so that whoever asks may carry it out."""
     if not _is_led(tools, journal, name):
@@ -82,7 +90,7 @@ def ask_for_abort(tools: Tools, journal: Journal, name: str, asked: ev.AbortAske
         return None
     waits = f"it was asked of {leader(row, now)}, which leads the run and has not answered yet"
     verdict = verdict_on_abort(report, "" if is_answered else waits)
-    return verdict if verdict.text else replace(verdict, text=f"aborted: {report.outcome}")
+    return Answered(verdict, verdict.text or f"aborted: {report.outcome}")
 
 
 def _await_answer(tools: Tools, journal: Journal, name: str) -> RunReport:
