@@ -17,6 +17,7 @@ from adapters.declared.reading_models import reading_of, row_of
 from adapters.local.process import run
 from orchestrator.errors import (
     AdapterError,
+    AuthenticationFailed,
     CommandRejected,
     CommandTimedOut,
     ConnectionLost,
@@ -87,20 +88,28 @@ class DeclaredAdapter:
             declared = self.file.connect.sql
             assert declared is not None
             login, device = self._site.login, self._site.devices[0]
-            password = None
-            if login is not None and login.password is not None:
-                what = f"the password of {login.username} at {self._site.name}"
-                password = self._context.secrets.reveal(login.password, what=what)
             url = URL.create(
                 declared.driver,
                 username=None if login is None else login.username,
-                password=password,
+                password=self._password(),
                 host=device.address or None,
                 port=device.port,
                 database=filled((declared.database,), {k: str(v) for k, v in self._values.items()})[0],
             )
             self._sql = Database(url, declared.arguments, self._where, self._site.connect_timeout)
         return self._sql
+
+    def _password(self) -> str | None:
+        """That of the site's login, if it has one. Raises ``AuthenticationFailed`` where it cannot be had."""
+        login = self._site.login
+        if login is None or login.password is None:
+            return None
+        try:
+            return self._context.secrets.reveal(
+                login.password, what=f"the password of {login.username} at {self._site.name}"
+            )
+        except DefinitionError as error:
+            raise AuthenticationFailed(str(error), device=self._where, hint=error.hint) from error
 
     def probe(self, reading: str, services: Sequence[str]) -> Mapping[str, Reading | Failure]:
         """See ``orchestrator.family.contract.Adapter``."""
@@ -127,9 +136,8 @@ class DeclaredAdapter:
         assert declared.exec is not None
         code, output = self._run(declared.exec, service, {}, declared.timeout)
         if code not in declared.exit_codes:
-            raise UnreadableReply(
-                f"{declared.exec[0]} ended with exit code {code}", text=output[:500], device=self._where
-            )
+            what = f"{declared.exec[0]} ended with exit code {code}: {_line(output)}"
+            raise UnreadableReply(what, text=output[:500], device=self._where)
         fields = declared.items.fields if declared.items is not None else declared.fields
         return [row_of(output, fields)]
 
@@ -156,6 +164,8 @@ class DeclaredAdapter:
             permit.check()
             try:
                 self._send(declared, call)
+            except (Unreachable, AuthenticationFailed) as error:
+                yield Result.of(call, error)
             except AdapterError as error:
                 yield Result.of(call, error, lines)
             else:
@@ -182,6 +192,9 @@ class DeclaredAdapter:
         declared = self.file.connect.exec
         own = filled(declared.path, values) if declared is not None else []
         environment = {"PATH": ":".join([*own, _PATH]), "HOME": os.environ.get("HOME", "/"), "LANG": "C.UTF-8"}
+        password = self._password() if declared is not None and declared.password else None
+        if declared is not None and declared.password and password:
+            environment[declared.password] = password
         program = which(words[0], path=environment["PATH"])
         if program is None:
             raise Unreachable(f"{words[0]} is no program that can be run here", device=self._where)
@@ -192,6 +205,11 @@ class DeclaredAdapter:
         output = ended.output.decode("utf-8", "replace")
         if ended.code is None or ended.code < 0:
             raise CommandTimedOut(f"{words[0]} did not end by itself within {timeout_s:g} s", device=self._where)
+        if ended.code != 0 and declared is not None:
+            if declared.unreachable and re.search(declared.unreachable, output, re.MULTILINE):
+                raise Unreachable(_line(output), device=self._where)
+            if declared.denied and re.search(declared.denied, output, re.MULTILINE):
+                raise AuthenticationFailed(_line(output), device=self._where)
         return ended.code, output
 
 

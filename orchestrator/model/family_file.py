@@ -27,6 +27,14 @@ _WORD = re.compile(r"\{([a-z][a-z0-9_]*)\}")
 _BOUND = re.compile(r"(?<![:\w\\]):([a-z][a-z0-9_]*)(?!:)")
 
 
+def _compiled(regex: str) -> re.Pattern[str]:
+    """Raises ``ValueError`` for what is none."""
+    try:
+        return re.compile(regex)
+    except re.error as error:
+        raise ValueError(f"this is no regular expression: {error.msg}") from None
+
+
 class _Strict(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
 
@@ -62,9 +70,21 @@ class SqlFile(_Strict):
 
 class ExecFile(_Strict):
     """Programs on the machine that runs this one. ``path``: where a name without a slash is looked for, first to last;
-    the usual folders follow. An entry may be the option ``{name}``."""
+    the usual folders follow. An entry may be the option ``{name}``. ``password``: the environment variable in which a
+    command finds the password of the site's login; no other variable of this process reaches it. ``unreachable`` and
+    ``denied``: regular expressions for what a command that failed says when nobody answered, and when the login was
+    refused; nothing was sent then."""
 
     path: tuple[Text, ...] = ()
+    password: Annotated[str, StringConstraints(pattern=r"^[A-Z][A-Z0-9_]{0,62}$")] | None = None
+    unreachable: str = ""
+    denied: str = ""
+
+    @field_validator("unreachable", "denied")
+    @classmethod
+    def _compiles(cls, regex: str) -> str:
+        _compiled(regex)
+        return regex
 
 
 class ConnectFile(_Strict):
@@ -95,11 +115,7 @@ class FieldFile(_Strict):
     @field_validator("regex")
     @classmethod
     def _compiles(cls, regex: str) -> str:
-        try:
-            groups = re.compile(regex).groups
-        except re.error as error:
-            raise ValueError(f"this is no regular expression: {error.msg}") from None
-        if regex and groups != 1:
+        if regex and _compiled(regex).groups != 1:
             raise ValueError("a regular expression has exactly one group, which is the value")
         return regex
 

@@ -1,0 +1,221 @@
+"""Two Redis servers, the second replicating the first, and a load that counts what was accepted."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import socket
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import pytest
+
+from tests.real.postgresql import ROOT, wait_for
+
+INVENTORY = """\
+sites:
+  ny:
+    adapter: redis
+    devices: [{{name: ny, address: 127.0.0.1, port: {ny}}}]
+    login: {{username: default, password: {{env: REDIS_PASSWORD}}}}
+    options: {{mate_address: 127.0.0.1, mate_port: "{nj}"}}
+  nj:
+    adapter: redis
+    devices: [{{name: nj, address: 127.0.0.1, port: {nj}}}]
+    login: {{username: default, password: {{env: REDIS_PASSWORD}}}}
+    options: {{mate_address: 127.0.0.1, mate_port: "{ny}"}}
+pairs:
+  - {{name: cache, sites: [ny, nj], services: [cache]}}
+"""
+PASSWORD = "correct-horse"
+
+
+@dataclass
+class Server:
+    """One server."""
+
+    name: str
+    port: int
+    folder: Path
+    process: subprocess.Popen[bytes] | None = None
+
+    def start(self, master: int | None = None) -> None:
+        """Start it, as a replica of the server at ``master`` if one is named."""
+        words = [
+            "redis-server",
+            "--port",
+            str(self.port),
+            "--bind",
+            "127.0.0.1",
+            "--dir",
+            str(self.folder),
+            "--save",
+            "",
+        ]
+        words += ["--requirepass", PASSWORD, "--masterauth", PASSWORD, "--repl-diskless-sync-delay", "0"]
+        words += [] if master is None else ["--replicaof", f"127.0.0.1 {master}"]
+        with (self.folder / "log").open("ab") as log:
+            self.process = subprocess.Popen(words, stdout=log, stderr=log, stdin=subprocess.DEVNULL)
+        wait_for(self.answers)
+
+    def stop(self) -> None:
+        """End it at once."""
+        if self.process is not None:
+            self.process.kill()
+            self.process.wait()
+
+    def answers(self) -> bool:
+        """Does it take commands?"""
+        with suppress(OSError), Session(self.port) as session:
+            return session.ask("PING") == "PONG"
+        return False
+
+    @property
+    def role(self) -> str:
+        """``master`` or ``slave``."""
+        with Session(self.port) as session:
+            return next(line for line in session.ask("INFO", "replication").split() if "role:" in line)[5:]
+
+
+class Session:
+    """The little of the protocol that the tests need (RESP2)."""
+
+    def __init__(self, port: int) -> None:
+        self._line = socket.create_connection(("127.0.0.1", port), timeout=3)
+        self._file = self._line.makefile("rb")
+        self.ask("AUTH", PASSWORD)
+
+    def __enter__(self) -> Session:
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        self._file.close()
+        self._line.close()
+
+    def ask(self, *words: str) -> str:
+        """A text as the answer. Raises ``OSError`` for an error, and where nobody answers any more."""
+        parts = [f"${len(word)}\r\n{word}\r\n" for word in words]
+        self._line.sendall(f"*{len(words)}\r\n{''.join(parts)}".encode())
+        head = self._file.readline().decode().rstrip("\r\n")
+        if not head:
+            raise ConnectionError("the server is gone")
+        if head[0] == "-":
+            raise PermissionError(head[1:])
+        if head[0] != "$" or head == "$-1":
+            return head[1:]
+        return self._file.read(int(head[1:]) + 2).decode()[:-2]
+
+
+@dataclass
+class Pair:
+    """The two servers, and an inventory of them."""
+
+    folder: Path
+    servers: dict[str, Server] = field(default_factory=dict)
+
+    def start(self, *words: str) -> subprocess.Popen[str]:
+        """A command of ``failover`` in a process of its own."""
+        environment = {
+            "PATH": os.environ.get("PATH", ""),
+            "HOME": str(self.folder),
+            "PYTHONPATH": str(ROOT),
+            "FAILOVER_STATE": str(self.folder / "state"),
+            "FAILOVER_INVENTORY": str(self.folder / "inventory.yaml"),
+            "REDIS_PASSWORD": PASSWORD,
+            "NO_COLOR": "1",
+        }
+        return subprocess.Popen(
+            [sys.executable, "-m", "orchestrator.cli", *words],
+            env=environment,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+        )
+
+    def run(self, *words: str) -> tuple[int, str]:
+        """The exit code of a command of ``failover``, and what it said."""
+        process = self.start(*words)
+        out, _ = process.communicate(timeout=180)
+        return process.returncode, out
+
+    def in_order(self) -> tuple[Server, Server]:
+        """The master first."""
+        first, second = self.servers.values()
+        return (first, second) if first.role == "master" else (second, first)
+
+
+@contextmanager
+def a_pair(folder: Path) -> Iterator[Pair]:
+    """ny is the master, and nj replicates it. Skips the test where there is no Redis."""
+    if shutil.which("redis-server") is None:
+        pytest.skip("no Redis: install redis-server")
+    pair = Pair(folder)
+    with socket.socket() as one, socket.socket() as other:
+        one.bind(("127.0.0.1", 0))
+        other.bind(("127.0.0.1", 0))
+        ports = {"ny": one.getsockname()[1], "nj": other.getsockname()[1]}
+    for name, port in ports.items():
+        (folder / name).mkdir()
+        pair.servers[name] = Server(name, port, folder / name)
+    (folder / "state").mkdir(mode=0o700)
+    (folder / "inventory.yaml").write_text(INVENTORY.format(**ports))
+    ny, nj = pair.servers.values()
+    try:
+        ny.start()
+        nj.start(master=ny.port)
+        with Session(nj.port) as session:
+            wait_for(lambda: "master_link_status:up" in session.ask("INFO", "replication"))
+        yield pair
+    finally:
+        ny.stop()
+        nj.stop()
+
+
+class Load:
+    """Clients that write numbered keys wherever they are let in, and remember which were accepted, and where."""
+
+    def __init__(self, pair: Pair, workers: int = 3) -> None:
+        self.accepted: dict[int, tuple[float, str]] = {}
+        self._pair = pair
+        self._end = threading.Event()
+        self._lock = threading.Lock()
+        self._next = 0
+        self._threads = [threading.Thread(target=self._work, daemon=True) for _ in range(workers)]
+
+    def __enter__(self) -> Load:
+        for thread in self._threads:
+            thread.start()
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        self._end.set()
+        for thread in self._threads:
+            thread.join(30)
+
+    def _work(self) -> None:
+        while not self._end.is_set():
+            for server in self._pair.servers.values():
+                with suppress(OSError), Session(server.port) as session:
+                    self._write_at(server, session)
+            self._end.wait(0.01)
+
+    def _write_at(self, server: Server, session: Session) -> None:
+        while not self._end.is_set():
+            with self._lock:
+                self._next += 1
+                number = self._next
+            session.ask("SET", f"number:{number}", "1")
+            self.accepted[number] = (time.monotonic(), server.name)
+            self._end.wait(0.003)
+
+    def lost_at(self, server: Server) -> set[int]:
+        """Accepted numbers that a server does not have."""
+        with Session(server.port) as session:
+            return {number for number in self.accepted if session.ask("EXISTS", f"number:{number}") != "1"}
