@@ -15,7 +15,7 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
-from itertools import pairwise
+from itertools import count, pairwise
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +25,7 @@ import pytest
 from tests.journal.servers import a_server
 
 ROOT = Path(__file__).parents[2]
+_NUMBERS = count(1)  # no number is written twice, whichever load writes it
 SETTINGS = """
 listen_addresses = '127.0.0.1'
 unix_socket_directories = ''
@@ -229,8 +230,6 @@ class Load:
         self.unknown: set[int] = set()
         self._pair = pair
         self._end = threading.Event()
-        self._lock = threading.Lock()
-        self._next = 0
         self._threads = [threading.Thread(target=self._work, args=(one,), daemon=True) for one in range(workers)]
 
     def __enter__(self) -> Load:
@@ -257,9 +256,7 @@ class Load:
             if session.execute("select pg_is_in_recovery()").fetchone() != (False,):
                 return
             while not self._end.is_set():
-                with self._lock:
-                    self._next += 1
-                    number = self._next
+                number = next(_NUMBERS)
                 try:
                     session.execute("insert into written (number, worker) values (%s, %s)", (number, worker))
                 except psycopg.OperationalError:
