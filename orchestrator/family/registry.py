@@ -43,8 +43,8 @@ class Registry:
     def get(self, name: str) -> type[Adapter]:
         """The adapter of this name. Raises ``DefinitionError``: unknown, offered twice, or broken."""
         if name not in self._loaded:
-            brought = {} if name in self._entries else _brought()
-            self._loaded[name] = brought[name] if name in brought else _load(self._entry(name))
+            is_brought = name in self._brought and name not in self._entries
+            self._loaded[name] = self._brought[name] if is_brought else _load(self._entry(name))
         return self._loaded[name]
 
     def declarations(self, site: Site) -> type[Adapter]:
@@ -57,7 +57,7 @@ class Registry:
     def of_family(self, family: str) -> list[str]:
         """The names of the adapters that speak for ``family``, those of real devices first. Imports all of them."""
         found = []
-        for name in sorted({*self._entries, *_brought()}):
+        for name in sorted({*self._entries, *self._brought}):
             with suppress(DefinitionError):  # a broken one is in no other one's way
                 kind = self.get(name)
                 if family_named(kind) == family:
@@ -103,25 +103,25 @@ class Registry:
             entries[entry.name].setdefault((entry.value, _distribution(entry)), entry)
         return {name: tuple(found.values()) for name, found in entries.items()}
 
+    @property
+    def _brought(self) -> Mapping[str, type[Adapter]]:
+        """By name, the adapters that families bring themselves."""
+        found: dict[str, type[Adapter]] = {}
+        for _, family in sorted(installed().families.items()) if self._offered is None else ():
+            found = {**getattr(family, "adapters", {}), **found}
+        return found
+
     def _entry(self, name: str) -> EntryPoint:
         found = self._entries.get(name, ())
         if not found:
             raise DefinitionError(
                 f"no adapter is called {name!r}",
-                hint=suggest(name, sorted({*self._entries, *_brought()}), label="installed"),
+                hint=suggest(name, sorted({*self._entries, *self._brought}), label="installed"),
             )
         if len(found) > 1:
             owners = " and ".join(sorted(f"{_distribution(entry)} ({entry.value})" for entry in found))
             raise DefinitionError(f"the adapter {name} is offered by {owners}", hint="uninstall one of them")
         return found[0]
-
-
-def _brought() -> Mapping[str, type[Adapter]]:
-    """By name, the adapters that families bring themselves."""
-    found: dict[str, type[Adapter]] = {}
-    for _, family in sorted(installed().families.items()):
-        found = {**getattr(family, "adapters", {}), **found}
-    return found
 
 
 def _fitted(kind: type[Adapter], site: Site) -> type[Adapter]:

@@ -15,7 +15,7 @@ from orchestrator.family.registry import GROUP, Registry
 from tests.cli.shell import Ended, Shell
 
 OWN = """\
-runbook: postgresql/switch
+runbook: mariadb/switch
 summary: A planned switch of a database.
 steps:
   - id: promote
@@ -143,7 +143,7 @@ def test_what_was_not_judged(shell: Shell, own: str, command: str, as_json: bool
 
 
 HALF = """\
-runbook: postgresql/switch
+runbook: mariadb/switch
 summary: A planned switch of a database that stops half-way.
 steps:
   - id: stop

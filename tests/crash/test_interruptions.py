@@ -176,7 +176,8 @@ def test_control_an_engine_that_leaves_at_once_is_caught(tmp_path: Path) -> None
 
 
 def test_no_runbook_is_left_out() -> None:
-    """Law: every shipped runbook is interrupted, here or (those with commands) on the command line."""
+    """Law: every shipped runbook of a family that is simulated is interrupted, here or (those with commands) on the
+    command line; families in a file are killed in tests/real."""
     elsewhere = {"solace/uncontrolled-commanded", "solace/restore-commanded"}  # tests/local/test_commanded_stopped.py
     here = {runbook for _, _, runbook, _ in STORIES} | {one.runbook for one in AMPS_STORIES.values()}
-    assert here | elsewhere == set(shipped_runbooks())
+    assert here | elsewhere == {name for name in shipped_runbooks() if name.startswith(("amps/", "solace/"))}

@@ -69,10 +69,12 @@ def test_every_key_is_told(page: str, schema: str) -> None:
 
 
 def test_every_field_of_a_reading_is_told() -> None:
-    """Law: who writes a ``where`` finds each field here."""
-    models = known_readings().values()
-    names = {name for one in models for name in field_names(one) | item_field_names(one)} - {"items"}
-    assert {name for name in names | set(known_readings()) if f"`{name}`" not in DOCS["runbooks"]} == set()
+    """Law: who writes a ``where`` finds each field here; those of a family in a file are in its file."""
+    own = {"adapters.amps.reading_models", "adapters.solace.reading_models", "orchestrator.model.readings"}
+    known = {name: one for name, one in known_readings().items() if one.__module__ in own}
+    assert len(known) > 10
+    names = {name for one in known.values() for name in field_names(one) | item_field_names(one)} - {"items"}
+    assert {name for name in names | set(known) if f"`{name}`" not in DOCS["runbooks"]} == set()
 
 
 @pytest.mark.parametrize("page", DOCS)

@@ -64,6 +64,6 @@ def test_an_installed_wheel_has_them_too(tmp_path: Path, monkeypatch: pytest.Mon
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=tmp_path)
     file, *names, loaded = done.stdout.split()
     assert Path(file).is_relative_to(site)
-    assert names == shipped_runbooks()
+    assert names == [name for name in shipped_runbooks() if name.startswith(("amps/", "solace/"))]
     assert loaded == "solace/controlled"
     assert (site / "orchestrator/schemas/runbook.schema.json").is_file()

@@ -18,7 +18,7 @@ from orchestrator.reports.alarms import who_serves
 from orchestrator.reports.document import LaneReport, RunReport
 from tests.reports.test_advice import RUN, a_lane
 
-RUNBOOKS = [*shipped_runbooks(), "postgresql/controlled", "postgresql/switch"]
+RUNBOOKS = [*shipped_runbooks(), "mariadb/controlled", "mariadb/switch"]
 OUTCOMES: list[ev.Outcome | None] = [*ev.Outcome, None]
 A, S = Role.ACTIVE, Role.STANDBY
 
@@ -104,7 +104,7 @@ def test_control_the_claims_are_seen() -> None:
 
 
 @pytest.mark.parametrize("outcome", OUTCOMES)
-@pytest.mark.parametrize("runbook", [one for one in RUNBOOKS if one.startswith("postgresql/")])
+@pytest.mark.parametrize("runbook", [one for one in RUNBOOKS if one.startswith("mariadb/")])
 def test_another_family_is_not_called_by_the_words_of_message_vpns(runbook: str, outcome: ev.Outcome | None) -> None:
     """Law (promise 18): of a family that is not known no VPN and no message is spoken, and its numbers have no unit."""
     for lane in lanes(outcome):

@@ -78,9 +78,9 @@ def test_what_is_counted(reading: str, field: str, words: str) -> None:
 def test_what_another_family_counts() -> None:
     """Law: the number of a family that is not known may be of bytes or rows: it is no number of messages."""
     queued = Progress(on="source", reading="replication_queue", field="messages")
-    assert left(queued, 108_360.0, "postgresql") == "108,360 left"
+    assert left(queued, 108_360.0, "mariadb") == "108,360 left"
     gate = ev.GateOpened(gate="g", step="s", choices=("wait",), unattended="wait", why="why", at_risk=108_360)
-    for family, words in (("postgresql", "(108,360 at risk)"), ("solace", "(108,360 messages at risk)")):
+    for family, words in (("mariadb", "(108,360 at risk)"), ("solace", "(108,360 messages at risk)")):
         plan = a_plan(WAIT)
         own = plan.model_copy(update={"runbook": plan.runbook.model_copy(update={"runbook": f"{family}/own"})})
         assert words in str(sentence(gate, own))
