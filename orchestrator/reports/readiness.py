@@ -1,12 +1,14 @@
-"""The readiness of a pair of a family that has no judge of its own, by facets alone. Pure."""
+"""The readiness of a pair of a family that has no judge of its own, by facets alone; how old a check is. Pure."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
+from orchestrator.ages import age
 from orchestrator.core.pair_position import End, PairPosition, end_of, position_of
 from orchestrator.counting import counted
 from orchestrator.family.readiness import Checked, Readiness, SiteRead, answers_of
+from orchestrator.journal.readiness_results import Checked as LastCheck
 from orchestrator.model.families import Family
 from orchestrator.model.findings import Finding, Level
 from orchestrator.model.inventory import Pair
@@ -65,3 +67,14 @@ def _of_position(service: str, position: PairPosition) -> Finding | None:
     else:
         level, code = Level.ERROR, "not-ready"
     return Finding(level=level, code=code, message=f"{service}: {word}", hint=_ACT)
+
+
+def last_check_words(one: LastCheck | None, now: float) -> str:
+    """``last good check 3 h ago``; what is known besides when the last one was not good."""
+    if one is None:
+        return "never checked"
+    if one.good_at == one.at:
+        return f"last good check {age(now - one.at)}"
+    bad = sum(finding.level in (Level.ERROR, Level.UNKNOWN) for finding in one.findings)
+    good = "never found good" if one.good_at is None else f"last good check {age(now - one.good_at)}"
+    return f"{good}; the last one, {age(now - one.at)}, found {bad} in the way or unknown"

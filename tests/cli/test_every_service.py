@@ -11,6 +11,7 @@ import pytest
 from orchestrator.cli.render.preview import brief
 from orchestrator.model import events as ev
 from orchestrator.operations.runs.plan import PlanRequest, make_plan
+from orchestrator.operations.runs.preview import take_preview
 from simulator.embedded import embedded_layout
 from simulator.solace.layout import TransactionLayout, VpnLayout
 from tests.cli.shell import Shell
@@ -41,7 +42,7 @@ def test_the_plan_before_the_question(shell: Shell, inventory: str) -> None:
     and each of the others has a row that names that one and has its own queue. None is hidden in a number."""
     wish = PlanRequest("solace/controlled", Path(inventory), (), True, None, None, ev.Policy())
     tools = shell.tools()
-    text = "\n".join(brief(tools, make_plan(tools, wish)).lines)
+    text = "\n".join(brief(take_preview(tools, make_plan(tools, wish), attended=True)))
     rows = rows_of(text.partition("\n\n")[2])
     assert rows[:2] == [ODD, NAMES[0]]
     assert sorted(rows) == NAMES
@@ -54,7 +55,7 @@ def test_a_few_are_shown_in_full(shell: Shell) -> None:
     """Law: a handful has no need of rows."""
     wish = PlanRequest("solace/controlled", None, (), True, None, None, ev.Policy())
     tools = shell.tools()
-    text = "\n".join(brief(tools, make_plan(tools, wish)).lines)
+    text = "\n".join(brief(take_preview(tools, make_plan(tools, wish), attended=True)))
     assert text.count("1. The target's replication bridge") == 3
 
 
@@ -62,7 +63,11 @@ def test_how_old_the_checks_are(shell: Shell, inventory: str) -> None:
     """Law: of many services the age of the last check is said once for all that share it, with every name."""
     wish = PlanRequest("solace/controlled", Path(inventory), (), True, None, None, ev.Policy())
     tools = shell.tools()
-    [line] = [line for line in brief(tools, make_plan(tools, wish)).lines if line.endswith(": never checked")]
+    [line] = [
+        line
+        for line in brief(take_preview(tools, make_plan(tools, wish), attended=True))
+        if line.endswith(": never checked")
+    ]
     assert line.strip().partition(": ")[0].split(", ") == NAMES
 
 

@@ -11,7 +11,7 @@ import typer
 
 from adapters.solace.adapter import SolaceCliAdapter
 from orchestrator.cli.main import app
-from orchestrator.cli.render.explanation import CANNOT
+from orchestrator.operations.pairs.explanation import CANNOT
 from orchestrator.reports.unknowns import Verdict
 from tests.solace.replay import documents, load
 

@@ -6,10 +6,10 @@ import json
 
 import pytest
 
-from orchestrator.cli.render.preview import question
 from orchestrator.documents.loader import read_runbook
 from orchestrator.model import events as ev
 from orchestrator.operations.runs.plan import PlanRequest, make_plan
+from orchestrator.reports.plan_preview import question
 from orchestrator.reports.report import build
 from simulator.solace.appliance import RoleName
 from tests.cli.complaints import complained, refused

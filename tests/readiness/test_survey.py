@@ -19,7 +19,7 @@ from adapters.solace.reading_models import (
 from orchestrator.family.status import Answers
 from orchestrator.model.outcome import Failure
 from orchestrator.model.readings import Role
-from orchestrator.operations.status import SiteSurvey, judged
+from orchestrator.operations.pairs.status import SiteSurvey, judged
 
 
 def changed(status: ReplicationStatus, **values: object) -> ReplicationStatus:

@@ -7,10 +7,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from orchestrator.ages import age
 from orchestrator.cli.pairs.store_samples import SampleStore
 from orchestrator.cli.render.abilities_table import abilities_lines
-from orchestrator.cli.render.explanation import Explaining
+from orchestrator.cli.render.explanation import show_explanation
 from orchestrator.cli.render.tables import lines_of, plain_table
 from orchestrator.cli.render.terminal import presentable, show, show_document, show_json
 from orchestrator.clock import iso
@@ -19,9 +18,18 @@ from orchestrator.documents.abilities import Ability
 from orchestrator.family.readiness import Readiness, matter
 from orchestrator.journal.readiness_results import Checked as LastCheck
 from orchestrator.model.findings import Finding, Level
-from orchestrator.model.inventory import Inventory, Pair
-from orchestrator.operations.check import PairCheck, abilities_at, check_pairs, known_checks, pairs_of, store_found
+from orchestrator.model.inventory import Inventory
+from orchestrator.operations.pairs.check import (
+    PairCheck,
+    abilities_at,
+    check_pairs,
+    known_checks,
+    pairs_of,
+    store_found,
+)
+from orchestrator.operations.pairs.explanation import Explaining
 from orchestrator.operations.runtime import Tools
+from orchestrator.reports.readiness import last_check_words
 
 _NAMES_IN_FULL = 3
 _ORDER = (Level.ERROR, Level.UNKNOWN, Level.WARNING, Level.NOTE)
@@ -61,7 +69,7 @@ def run_check(
             return code
         if simulated:
             show_document("SIMULATED")
-        explaining.show(document)
+        show_explanation(explaining, document)
         for one in found:
             show(_conclusion(one.readiness))
         return code
@@ -210,22 +218,3 @@ def _last_as_data(service: str, one: LastCheck | None, now: float) -> dict[str, 
         "age_s": round(now - one.at, 3),
         "findings": [finding.model_dump(mode="json", exclude={"file", "line"}) for finding in one.findings],
     }
-
-
-def last_check_words(one: LastCheck | None, now: float) -> str:
-    """``last good check 3 h ago``; what is known besides when the last one was not good."""
-    if one is None:
-        return "never checked"
-    if one.good_at == one.at:
-        return f"last good check {age(now - one.at)}"
-    bad = sum(finding.level in (Level.ERROR, Level.UNKNOWN) for finding in one.findings)
-    good = "never found good" if one.good_at is None else f"last good check {age(now - one.good_at)}"
-    return f"{good}; the last one, {age(now - one.at)}, found {bad} in the way or unknown"
-
-
-def last_checks_of(tools: Tools, inventory: Inventory, pair: Pair, services: Sequence[str]) -> Iterator[str]:
-    """For the plan of a planned move: how old the last good check of each service is."""
-    known = known_checks(tools, inventory, [pair])
-    now = tools.clock.now()
-    for service in services:
-        yield f"{service}: {last_check_words(known.get(service), now)}"

@@ -15,8 +15,8 @@ from orchestrator.clock import iso
 from orchestrator.family.status import StatusPart
 from orchestrator.model.inventory import Inventory
 from orchestrator.operations.active_runs import OpenRuns
+from orchestrator.operations.pairs.status import Row, looks, status_part
 from orchestrator.operations.runtime import Tools
-from orchestrator.operations.status import Row, looks, status_part
 
 
 def show_survey(

@@ -11,7 +11,7 @@ from orchestrator.errors import OutputLost
 from orchestrator.journal.last_readings import Answers
 from orchestrator.journal.samples import By, SampleFolder
 from orchestrator.model.inventory import Inventory
-from orchestrator.operations.last_readings import remember
+from orchestrator.operations.pairs.last_readings import remember
 from orchestrator.operations.runtime import Tools
 
 

@@ -10,9 +10,9 @@ from orchestrator.cli.runs.lead import lead_new
 from orchestrator.cli.runs.signals import until_stopped
 from orchestrator.clock import Clock, iso
 from orchestrator.model import events as ev
+from orchestrator.operations.pairs.status_facets import figures_of, row_words
 from orchestrator.operations.runs.lead import Request
 from orchestrator.operations.runtime import Tools
-from orchestrator.operations.status_facets import figures_of, row_words
 from orchestrator.operations.watch.request import (
     PositionRead,
     Suspending,

@@ -53,8 +53,9 @@ def start(
     say_unless(as_json)(f"{'SIMULATED  ' if plan.simulated else ''}connecting to {_devices(plan)}")
     if begin.dry_run:
         from orchestrator.cli.render.preview import show_preview
+        from orchestrator.operations.runs.preview import take_preview
 
-        return show_preview(tools, plan, as_json=as_json)
+        return show_preview(take_preview(tools, plan, attended=is_attended() and not as_json), as_json=as_json)
     if not begin.yes:
         _confirm(tools, plan, as_json)
     if begin.fault:
@@ -98,16 +99,18 @@ def _in_waves(plan: ev.Plan, begin: Beginning) -> ev.Plan:
 
 def _confirm(tools: Tools, plan: ev.Plan, as_json: bool) -> None:
     """Show the plan and ask once; where a run cannot begin there is nothing to ask. Without a terminal, refuse."""
-    from orchestrator.cli.render.preview import brief, question
+    from orchestrator.cli.render.preview import brief
+    from orchestrator.operations.runs.preview import take_preview
+    from orchestrator.reports.plan_preview import question
 
     if not is_attended() or as_json:
         raise DefinitionError("no terminal: cannot ask for confirmation", hint="add --yes to start without asking")
-    shown = brief(tools, plan)
-    for line in shown.lines:
+    found = take_preview(tools, plan, attended=True)
+    for line in brief(found):
         say(line)
-    if shown.code:
+    if found.refusal:
         say("not started; nothing was changed")
-        raise typer.Exit(shown.code)
+        raise typer.Exit(found.refusal)
     if not agrees(question(plan)):
         say("not started; nothing was changed")
         raise typer.Exit(3)

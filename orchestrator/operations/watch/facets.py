@@ -11,7 +11,7 @@ from orchestrator.family.contract import Adapter
 from orchestrator.family.reachability import probe
 from orchestrator.model.families import Family
 from orchestrator.model.inventory import Inventory, Pair
-from orchestrator.operations.last_readings import remember
+from orchestrator.operations.pairs.last_readings import remember
 from orchestrator.operations.read_only_sessions import reading_only
 from orchestrator.operations.runtime import Tools
 from orchestrator.operations.watch.request import Listener, PositionRead, WatchResult

@@ -16,11 +16,11 @@ from orchestrator.family.status import Answers, Figures, StatusPart
 from orchestrator.model.families import needed_family
 from orchestrator.model.inventory import Inventory, Pair, Site
 from orchestrator.operations.active_runs import OpenRuns, open_runs
-from orchestrator.operations.check import pairs_of
 from orchestrator.operations.families import family_of, unknown_family
-from orchestrator.operations.last_readings import remember
+from orchestrator.operations.pairs.check import pairs_of
+from orchestrator.operations.pairs.last_readings import remember
+from orchestrator.operations.pairs.status_facets import part_of
 from orchestrator.operations.runtime import Tools
-from orchestrator.operations.status_facets import part_of
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,126 @@
+"""The words of a plan that was looked ahead at: what moves where, what a run would come to, the one question. Pure."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Hashable, Iterator, Mapping, Sequence
+
+from orchestrator.engine.dry_run import LanePreview
+from orchestrator.model import events as ev
+from orchestrator.model.families import amount
+from orchestrator.model.runbook import format_duration
+from orchestrator.reports.next_steps import after_refusal
+
+LANES_IN_FULL = 5
+_NUMBER = re.compile(r"\d[\d,.]*")
+_NOTHING_CHECKED = (
+    "NOTHING COULD BE CHECKED: this plan reads nothing before it acts, and what its commands do is unknown here."
+)
+
+
+def question(plan: ev.Plan) -> str:
+    """What is asked once: it names everything that matters, as the plan may have left the screen."""
+    services = ", ".join(plan.services[:3]) + (
+        f" and {len(plan.services) - 3} more" if len(plan.services) > 3 else ""
+    )
+    marker = "SIMULATED  " if plan.simulated else ""
+    kind = plan.runbook.runbook.rpartition("/")[2]
+    if kind.startswith("repair"):
+        return f"{marker}Make {plan.target} the only active site of {services}, and {plan.source} standby, now?"
+    if kind.startswith("restore"):
+        return f"{marker}Bring {plan.source} back for {services}, beside {plan.target}, now?"
+    if kind == "proxied-transfer":
+        return f"{marker}Let {plan.target} deliver the queue messages of {services} that {plan.source} owned, now?"
+    if kind == "suspend":
+        return f"{marker}Suspend the replication of {services} at {plan.target} once its queue is full, now?"
+    return f"{marker}Move {services} from {plan.source} to {plan.target} now?"
+
+
+def headline(plan: ev.Plan, what: str) -> Iterator[str]:
+    """The runbook, both sides with their devices, what is noted, and who must approve it."""
+    marker = "SIMULATED  " if plan.simulated else ""
+    sites = plan.inventory.sites
+    yield f"{marker}{plan.runbook.runbook}: {what}"
+    yield f"  {plan.runbook.summary}"
+    for side, name in (("source", plan.source), ("target", plan.target)):
+        devices = ", ".join(device.name for device in sites[name].devices)
+        title = f" ({sites[name].title})" if sites[name].title else ""
+        yield f"  {side}: {name}{title} on {devices}"
+    for note in plan.notes:
+        yield f"  {note}"
+    rule = plan.approval
+    if rule is not None:
+        people = "1 other person" if rule.needed == 1 else f"{rule.needed} other people"
+        worth = "" if rule.signed else " (a second look: their words are not signed)"
+        yield f"  begins only once {people} approved it, within {format_duration(rule.within)}: failover approve{worth}"
+
+
+def conclusion(plan: ev.Plan, lanes: Sequence[LanePreview], held: Mapping[str, str]) -> Iterator[str]:
+    """Can a run begin? These lines come last: what is above them may have left the screen."""
+    for service, run in held.items():
+        yield f"{service} belongs to run {run}, which is not at its end: a run started now would be locked out."
+    for run in dict.fromkeys(held.values()):
+        yield f"See it with `failover runs show {run}`; `failover resume {run}` or `failover abort {run}` ends it."
+    refusing = [lane for lane in lanes if lane.would_refuse]
+    if refusing:
+        yield f"A run started now would refuse: {', '.join(lane.service for lane in refusing)}"
+        for lane in refusing[:LANES_IN_FULL]:
+            yield f"  {lane.service}: {verdict(lane)}"
+            if lane.is_refused and lane.service not in held:
+                yield f"    what to do: {_advice(plan, lane)}"
+    if not refusing and not held:
+        yield "Everything that can be checked now holds." if is_any_checked(lanes) else _NOTHING_CHECKED
+    for lane in lanes:
+        if not lane.would_refuse and verdict(lane):
+            yield f"{lane.service}: {verdict(lane)}"
+
+
+def verdict(lane: LanePreview) -> str:
+    """What a run started now would come to before it is done, if that is known."""
+    if lane.would_refuse:
+        return f"WOULD REFUSE: {lane.would_refuse}"
+    if lane.would_stop:
+        return f"WOULD STOP: {lane.would_stop}"
+    return f"WOULD ASK: {lane.would_ask}" if lane.would_ask else ""
+
+
+def sorted_out(lanes: Sequence[LanePreview]) -> tuple[list[LanePreview], list[LanePreview]]:
+    """Those to show in full, and those of which a row is enough: of many services, the ones that differ come first, then
+    one of those that are alike; each of the others is as that one."""
+    if len(lanes) <= LANES_IN_FULL:
+        return list(lanes), []
+    kinds = [_kind(lane) for lane in lanes]
+    [(usual, _)] = Counter(kinds).most_common(1)
+    alike = [lane for lane, kind in zip(lanes, kinds, strict=True) if kind == usual]
+    others = [lane for lane, kind in zip(lanes, kinds, strict=True) if kind != usual]
+    return [*others, alike[0]], alike[1:]
+
+
+def _kind(lane: LanePreview) -> Hashable:
+    """What makes a service another one than its neighbour: how checks turned out, what would be sent and decided, and
+    the notes but for their numbers."""
+    return tuple(
+        (
+            step.id,
+            tuple((check.holds, check.later) for check in step.checks),
+            frozenset((command.purpose, command.when) for command in step.commands),
+            tuple(_NUMBER.sub("#", note) for note in step.notes),
+        )
+        for step in lane.steps
+    )
+
+
+def queued(plan: ev.Plan, lane: LanePreview) -> str:
+    """How much the service has to drain now, after a semicolon; empty where nothing tells."""
+    gauge = next((step.gauge for step in lane.steps if step.gauge is not None), None)
+    return "" if gauge is None else f"; {amount(gauge, plan.runbook.family)} in the queue now"
+
+
+def is_any_checked(lanes: Sequence[LanePreview]) -> bool:
+    """Was anything judged that is so now?"""
+    return any(not check.later for lane in lanes for step in lane.steps for check in step.checks)
+
+
+def _advice(plan: ev.Plan, lane: LanePreview) -> str:
+    return after_refusal(plan.runbook.runbook, plan.source, plan.target, lane)
