@@ -13,7 +13,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from shutil import which
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from adapters.declared.reading_models import reading_of, row_of
+from adapters.declared.reading_models import reading_of, rows_of
 from adapters.local.process import run
 from orchestrator.errors import (
     AdapterError,
@@ -28,12 +28,13 @@ from orchestrator.errors import (
     UnreadableReply,
 )
 from orchestrator.family.contract import ActionSpec, AdapterContext, ArgumentSpec, Call, Permit, ReadingSpec, Result
-from orchestrator.model.family_file import ActionFile, FamilyFile, ReadingFile, filled
+from orchestrator.model.family_file import HTTP_OPTIONS, ActionFile, FamilyFile, ReadingFile, filled
 from orchestrator.model.inventory import SERVICE_NAME, Site
 from orchestrator.model.outcome import Effect, Failure
 from orchestrator.model.reading import Reading
 
 if TYPE_CHECKING:
+    from adapters.declared.api import Api
     from adapters.declared.sql import Database
 
 _PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
@@ -56,6 +57,7 @@ class DeclaredAdapter:
         self._where = site.devices[0].name
         self._values = values_of(self.file, site)
         self._sql: Database | None = None
+        self._http: Api | None = None
 
     @classmethod
     def fitted(cls, site: Site) -> type[DeclaredAdapter]:
@@ -77,6 +79,9 @@ class DeclaredAdapter:
         if self._sql is not None:
             self._sql.close()
             self._sql = None
+        if self._http is not None:
+            self._http.close()
+            self._http = None
 
     def _database(self) -> Database:
         if self._sql is None:
@@ -98,6 +103,16 @@ class DeclaredAdapter:
             )
             self._sql = Database(url, declared.arguments, self._where, self._site.connect_timeout)
         return self._sql
+
+    def _api(self) -> Api:
+        if self._http is None:
+            from adapters.declared.api import Api
+
+            declared = self.file.connect.http
+            assert declared is not None
+            port = self._site.devices[0].port if declared.port is None else int(self._values[declared.port])
+            self._http = Api(self._site, port, self._context)
+        return self._http
 
     def _password(self) -> str | None:
         """That of the site's login, if it has one. Raises ``AuthenticationFailed`` where it cannot be had."""
@@ -133,13 +148,17 @@ class DeclaredAdapter:
         values = {**self._values, "service": service}
         if declared.sql is not None:
             return self._database().rows(declared.sql, values, declared.timeout)
-        assert declared.exec is not None
-        code, output = self._run(declared.exec, service, {}, declared.timeout)
-        if code not in declared.exit_codes:
-            what = f"{declared.exec[0]} ended with exit code {code}: {_line(output)}"
-            raise UnreadableReply(what, text=output[:500], device=self._where)
-        fields = declared.items.fields if declared.items is not None else declared.fields
-        return [row_of(output, fields)]
+        if declared.http is not None:
+            code, output = self._api().ask(declared.http, values, declared.timeout)
+        else:
+            assert declared.exec is not None
+            code, output = self._run(declared.exec, service, {}, declared.timeout)
+            if code not in declared.exit_codes:
+                what = f"{declared.exec[0]} ended with exit code {code}: {_line(output)}"
+                raise UnreadableReply(what, text=output[:500], device=self._where)
+        texts = {name: str(value) for name, value in values.items()}
+        pick = {name: filled((value,), texts)[0] for name, value in declared.pick.items()}
+        return rows_of(output, code, declared, pick)
 
     def apply(self, action: str, calls: Sequence[Call], permit: Permit) -> Iterator[Result]:
         """See ``orchestrator.family.contract.Adapter``."""
@@ -175,6 +194,9 @@ class DeclaredAdapter:
         values = {**self._values, "service": call.service, **call.args}
         if declared.sql is not None:
             self._database().run(declared.sql, values, declared.timeout)
+            return
+        if declared.http is not None:
+            self._api().send(declared.http, values, declared.timeout, declared.refused)
             return
         assert declared.exec is not None
         code, output = self._run(declared.exec, call.service, call.args, declared.timeout)
@@ -223,9 +245,10 @@ def values_of(file: FamilyFile, site: Site) -> dict[str, str | int]:
     device = site.devices[0]
     values: dict[str, str | int] = {"site": site.name, "address": device.address, "port": device.port}
     values["username"] = "" if site.login is None else site.login.username
+    over_http = set(HTTP_OPTIONS) if file.connect.http is not None else set()
     for name in site.options:
-        if name not in file.options:
-            known = ", ".join(file.options) or "none"
+        if name not in file.options and name not in over_http:
+            known = ", ".join([*file.options, *sorted(over_http)]) or "none"
             raise DefinitionError(
                 f"options of site {site.name}: {name} is not known", hint=f"{file.family} knows: {known}"
             )
@@ -245,6 +268,11 @@ def values_of(file: FamilyFile, site: Site) -> dict[str, str | int]:
 
 def lines_of(declared: ActionFile | ReadingFile, values: Mapping[str, str | int]) -> list[str]:
     """What is sent, for a person: statements with their parameters behind them, or the words of a command."""
+    if declared.http is not None:
+        from adapters.declared.api import line_of
+
+        requests = (declared.http,) if isinstance(declared, ReadingFile) else declared.http
+        return [line_of(one, values) for one in requests]
     if declared.exec is not None:
         return [shlex.join(filled(declared.exec, {name: str(value) for name, value in values.items()}))]
     assert declared.sql is not None

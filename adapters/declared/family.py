@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from pathlib import Path
 
 from adapters.declared.adapter import adapter_of
@@ -13,8 +14,11 @@ from orchestrator.model.family_file import FamilyFile
 from orchestrator.model.inventory import Site
 
 
+@dataclass(frozen=True, slots=True)
 class DeclaredFamily(Offering):
-    """What a file declares, and which of its runbooks a move means."""
+    """What ``file`` declares, and which of its runbooks a move means."""
+
+    file: FamilyFile | None = None
 
     def runbook_for(self, kind: Kind, site: Site, given: Given) -> str:
         """A failed site whose fence plan has a command is fenced by it, where the family has a runbook that does."""
@@ -24,15 +28,16 @@ class DeclaredFamily(Offering):
         return commanded if (self.runbooks / f"{commanded}.yaml").is_file() else kind
 
 
-def family_of(file: FamilyFile, runbooks: Path) -> Offering:
+def family_of(file: FamilyFile, runbooks: Path | None) -> Offering:
     """The family, with the adapter that it brings. ``runbooks``: the folder of its procedures, if it exists."""
     models = {name: reading_model(name, one) for name, one in file.readings.items()}
     return DeclaredFamily(
         name=file.family,
         words=Words(option="--service", **file.words.model_dump()),
         readings=models,
-        runbooks=runbooks if runbooks.is_dir() else None,
+        runbooks=runbooks if runbooks is not None and runbooks.is_dir() else None,
         makes={(name, ""): {"": dict(one.makes)} for name, one in file.actions.items() if one.makes},
         adapters={file.family: adapter_of(file, models)},
         model=file.model,
+        file=file,
     )

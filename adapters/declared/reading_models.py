@@ -86,7 +86,7 @@ def _made(model: type[ReadingModel], fields: Mapping[str, FieldFile], row: Mappi
 
 def _value(name: str, field: FieldFile, row: Mapping[str, Any]) -> bool | int | float | str | None:
     column = field.from_ or name
-    if column not in row and not column.startswith("/"):
+    if column not in row and not column.startswith(("/", "@")):
         raise UnreadableReply(f"the answer has no {column!r}, which {name} is read from", text=str(dict(row))[:500])
     found = row.get(column)
     if found is None:
@@ -121,17 +121,44 @@ def _number(name: str, found: Any, *, whole: bool) -> int | float:
     return int(number) if number == int(number) else number
 
 
-def row_of(output: str, fields: Mapping[str, FieldFile]) -> Mapping[str, Any]:
-    """What a command printed, as a row: by JSON pointer or regular expression; what is absent is null."""
+def rows_of(output: str, code: int, declared: ReadingFile, pick: Mapping[str, str]) -> list[Mapping[str, Any]]:
+    """What a command printed or an API answered, as rows. ``code``: its exit code or status; ``pick``: as the reading has
+    it, with the values of the site.
+
+    A reading that only counts rows, or only tells the code, has one row whatever there was.
+    """
+    fields = declared.listed
+    is_json = declared.rows is not None or any(field.from_.startswith("/") for field in fields.values())
+    # An answer that says "there is none" by its code alone has nothing to read in it.
+    is_empty = not output.strip() and code not in (0, 200)
+    document = _parsed(output) if is_json and not is_empty else None
+    found: list[Any] = [document]
+    if declared.rows is not None:
+        listed = _at(document, declared.rows)
+        if not isinstance(listed, list):
+            raise UnreadableReply(f"there is no list at {declared.rows!r} of the answer", text=output[:500])
+        found = [one for one in listed if _is_picked(one, pick)]
+    whole = {"@code": code, "@rows": len(found)}
+    if declared.items is None and all(field.from_.startswith("@") for field in fields.values()):
+        return [whole]
+    return [{**_row(one, output, fields), **whole} for one in found]
+
+
+def _is_picked(member: Any, pick: Mapping[str, str]) -> bool:
+    return all(isinstance(member, dict) and str(member.get(name)) == value for name, value in pick.items())
+
+
+def _row(document: Any, output: str, fields: Mapping[str, FieldFile]) -> dict[str, Any]:
+    """By JSON pointer or regular expression; what is absent is null."""
     row: dict[str, Any] = {}
-    pointers = [field.from_ for field in fields.values() if field.from_]
-    document = _parsed(output) if pointers else None
-    for pointer in pointers:
-        row[pointer] = _pointed(document, pointer)
     for name, field in fields.items():
-        if field.regex:
-            found = re.search(field.regex, output, re.MULTILINE)
-            row[name] = None if found is None else found.group(1)
+        if field.from_.startswith("/"):
+            found = _at(document, field.from_)
+            # A list or an object is no value.
+            row[field.from_] = None if isinstance(found, list | dict) else found
+        elif field.regex:
+            match = re.search(field.regex, output, re.MULTILINE)
+            row[name] = None if match is None else match.group(1)
     return row
 
 
@@ -142,12 +169,12 @@ def _parsed(output: str) -> Any:
         raise UnreadableReply("the answer is not JSON", text=output[:500]) from None
 
 
-def _pointed(document: Any, pointer: str) -> Any:
-    """RFC 6901, section 4. A list or object is no value."""
+def _at(document: Any, pointer: str) -> Any:
+    """RFC 6901, section 4; None for what is absent."""
     for part in pointer.split("/")[1:]:
         key = part.replace("~1", "/").replace("~0", "~")
         if isinstance(document, list):
             document = document[int(key)] if key.isdecimal() and int(key) < len(document) else None
         else:
             document = document.get(key) if isinstance(document, dict) else None
-    return None if isinstance(document, list | dict) else document
+    return document

@@ -34,13 +34,15 @@ logging.getLogger("httpx").addFilter(lambda record: record.levelno >= logging.WA
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """``target`` is path and query exactly as they go out. ``is_read``: it changes nothing, and may be sent twice."""
+    """``target`` is path and query exactly as they go out. ``is_read``: it changes nothing, and may be sent twice.
+    ``within_s``: seconds for this exchange, in place of those of the session."""
 
     method: str
     target: str
     body: bytes | None = None
     content_type: str = ""
     is_read: bool = False
+    within_s: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,9 +72,9 @@ class Limits:
 class HttpSession:
     """One device, at ``origin`` (scheme, host, port).
 
-    ``proof`` makes the ``Authorization`` header, or ``auth`` does, for each request. ``allows`` is asked before anything
-    leaves; what it refuses is ``Forbidden``. ``transport`` and ``look_up`` have their place in tests. ``witness`` gets
-    each reading, without the login and the cookie.
+    ``proof`` makes the ``Authorization`` header (none: empty), or ``auth`` does, for each request. ``allows`` is asked
+    before anything leaves; what it refuses is ``Forbidden``. ``transport`` and ``look_up`` have their place in tests.
+    ``witness`` gets each reading, without the login and the cookie.
     """
 
     def __init__(
@@ -169,11 +171,12 @@ class HttpSession:
         proof = self._proof()
         outgoing = self._built(request, proof)
         asked_at = self._clock.now()
-        with self._cut_off() as has_run_out:
+        exchange_s = self._seconds_of(request)
+        with self._cut_off(exchange_s) as has_run_out:
             try:
                 response = self._client.send(outgoing, stream=True)
                 try:
-                    body = self._body(response, max(asked_at, self._connected_at) + self._limits.exchange_s)
+                    body = self._body(response, max(asked_at, self._connected_at) + exchange_s)
                 finally:
                     response.close()
             except FOREIGN as error:
@@ -184,15 +187,25 @@ class HttpSession:
         headers = {name.lower(): value for name, value in response.headers.items()}
         return Reply(response.status_code, headers, body, asked_at, self._clock.now())
 
+    def _seconds_of(self, request: Request) -> float:
+        return self._limits.exchange_s if request.within_s is None else request.within_s
+
     def _built(self, request: Request, proof: str) -> httpx.Request:
         scheme, host, port = self._origin
-        headers = {"Authorization": proof, "Accept-Encoding": "identity", "User-Agent": "failover"}
+        headers = {"Accept-Encoding": "identity", "User-Agent": "failover"}
+        if proof:
+            headers["Authorization"] = proof
         if request.content_type:
             headers["Content-Type"] = request.content_type
         try:
             url = httpx.URL(scheme=scheme, host=host, port=port).copy_with(raw_path=request.target.encode("ascii"))
             return self._client.build_request(
-                request.method, url, headers=headers, content=request.body, extensions={"trace": self._trace}
+                request.method,
+                url,
+                headers=headers,
+                content=request.body,
+                timeout=httpx.Timeout(self._seconds_of(request), connect=self._limits.connect_s),
+                extensions={"trace": self._trace},
             )
         except FOREIGN as error:  # nothing has left yet
             raise Unreachable(
@@ -227,7 +240,7 @@ class HttpSession:
             self._connected_at = self._clock.now()
 
     @contextmanager
-    def _cut_off(self) -> Iterator[threading.Event]:
+    def _cut_off(self, exchange_s: float) -> Iterator[threading.Event]:
         """End an exchange that trickles: each piece comes in time, and the whole never does."""
         has_run_out = threading.Event()
 
@@ -239,7 +252,7 @@ class HttpSession:
                     # Not the method of an SSLSocket, which would take TLS from under the thread that is reading.
                     socket.socket.shutdown(sock, socket.SHUT_RDWR)
 
-        timer = threading.Timer(self._limits.connect_s + self._limits.exchange_s, end)
+        timer = threading.Timer(self._limits.connect_s + exchange_s, end)
         timer.daemon = True
         timer.start()
         try:

@@ -42,9 +42,10 @@ class Registry:
 
     def get(self, name: str) -> type[Adapter]:
         """The adapter of this name. Raises ``DefinitionError``: unknown, offered twice, or broken."""
+        if name not in self._entries and name in self._brought:
+            return self._brought[name]  # not kept: the record of a run may have the family as it was
         if name not in self._loaded:
-            is_brought = name in self._brought and name not in self._entries
-            self._loaded[name] = self._brought[name] if is_brought else _load(self._entry(name))
+            self._loaded[name] = _load(self._entry(name))
         return self._loaded[name]
 
     def declarations(self, site: Site) -> type[Adapter]:

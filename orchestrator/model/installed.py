@@ -26,6 +26,8 @@ class Installed:
 
 
 _offered: dict[str, Callable[[], object]] = {}
+# Families as the record of a run has them, by name: what they were when it began.
+_recorded: dict[str, object] = {}
 _forget: list[Callable[[], None]] = []
 Remembered = TypeVar("Remembered", bound=Callable[..., Any])
 
@@ -35,6 +37,14 @@ def offer(source: str, load: Callable[[], object]) -> None:
     families are first asked for, and may raise."""
     if source not in _offered:
         _offered[source] = load
+        for forget in _forget:
+            forget()
+
+
+def offer_recorded(name: str, family: object) -> None:
+    """Make a family known as the record of a run has it. It takes the place of one that a file declares now."""
+    if _recorded.get(name) != family:
+        _recorded[name] = family
         for forget in _forget:
             forget()
 
@@ -63,6 +73,7 @@ def installed() -> Installed:
                 problems[name] = why
             else:
                 families[name] = found
+    families = {**_recorded, **families}
     for source, load in _offered.items():
         try:
             declared = load()
@@ -70,6 +81,8 @@ def installed() -> Installed:
             problems[source] = str(error)
             continue
         name = str(getattr(declared, "name", ""))
+        if name in _recorded:
+            continue
         if name in families:
             problems[source] = f"the family {name} is there already"
         else:

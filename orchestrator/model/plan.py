@@ -10,6 +10,7 @@ from typing import NamedTuple
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from orchestrator.model.family_file import FamilyFile
 from orchestrator.model.inventory import Inventory
 from orchestrator.model.outcome import Failure
 from orchestrator.model.readings import AnyReading
@@ -133,7 +134,8 @@ class ReadBefore(_Strict):
 
 
 class Plan(_Strict):
-    """What a run is going to do: stored whole with the run, so that ``resume`` needs nothing else."""
+    """What a run is going to do: stored whole with the run, so that ``resume`` needs nothing else. ``families``: those of
+    its sites that a file declares, as the file was."""
 
     runbook: Runbook
     inventory: Inventory
@@ -148,6 +150,7 @@ class Plan(_Strict):
     approval: ApprovalRule | None = None
     notes: tuple[str, ...] = ()
     read_before: tuple[ReadBefore, ...] = ()
+    families: tuple[FamilyFile, ...] = ()
 
     @property
     def digest(self) -> str:

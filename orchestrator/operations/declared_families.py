@@ -19,9 +19,11 @@ from orchestrator.family.composite import compose
 from orchestrator.family.contract import Adapter
 from orchestrator.family.reachability import with_reachability
 from orchestrator.family.registry import Registry
-from orchestrator.model.families import SHIPPED
+from orchestrator.model.families import SHIPPED, family_called
+from orchestrator.model.family_file import FamilyFile
 from orchestrator.model.findings import Finding
-from orchestrator.model.installed import offer
+from orchestrator.model.installed import offer, offer_recorded
+from orchestrator.model.plan import Plan
 
 # Files or folders, separated as in PATH.
 VARIABLE = "FAILOVER_FAMILIES"
@@ -44,6 +46,23 @@ def offer_families(places: Iterable[Path] = ()) -> None:
         is_file = place.suffix == ".yaml"
         for path in [place] if is_file else sorted(place.glob("*.yaml")):
             _offer(path.absolute())
+
+
+def files_of(kinds: Iterable[type[Adapter]]) -> tuple[FamilyFile, ...]:
+    """The files that declare ``kinds`` of adapters, each once: what a plan records of them."""
+    found = (getattr(kind, "file", None) for kind in kinds)
+    return tuple({file.family: file for file in found if isinstance(file, FamilyFile)}.values())
+
+
+def know_recorded(plan: Plan) -> None:
+    """Have the families of ``plan`` as its run recorded them: their files may be gone, or say something else by now."""
+    if plan.families:
+        from adapters.declared.family import family_of
+
+        for file in plan.families:
+            known = family_called(file.family)
+            if getattr(known, "file", None) != file:
+                offer_recorded(file.family, family_of(file, getattr(known, "runbooks", None)))
 
 
 def name_families(places: Iterable[Path]) -> None:

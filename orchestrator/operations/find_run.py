@@ -2,16 +2,36 @@
 
 from __future__ import annotations
 
+from collections.abc import Generator
+from contextlib import closing, suppress
+from typing import cast
+
 from orchestrator.core.lifecycle import RESUMABLE_ENDS
 from orchestrator.core.run import fold
 from orchestrator.errors import DefinitionError, FailoverError, NoSuchRun
 from orchestrator.journal.errors import gone
 from orchestrator.journal.journal import Journal, RunRow
 from orchestrator.journal.lease import claims
+from orchestrator.model import events as ev
+from orchestrator.operations.declared_families import know_recorded
 
 
 def find_run(journal: Journal, name: str | None) -> str:
-    """The run called ``name``, by a beginning of it, or ``last``; the newest one without a name."""
+    """The run called ``name``, by a beginning of it, or ``last``; the newest one without a name. Families that it has in
+    its record are known from now on as they are there."""
+    return _known(journal, _find(journal, name))
+
+
+def _known(journal: Journal, run: str) -> str:
+    """``run``, once the families of its record are known. What cannot be read is said by whoever reads the whole."""
+    with suppress(FailoverError), closing(cast("Generator[ev.Record]", journal.records(run))) as records:
+        first = next(records).event
+        if isinstance(first, ev.RunCreated):
+            know_recorded(first.plan)
+    return run
+
+
+def _find(journal: Journal, name: str | None) -> str:
     rows = journal.runs()
     if name is None or name == "last":
         if not rows:
@@ -46,7 +66,7 @@ def find_open_run(journal: Journal, name: str | None, to_do: str) -> str:
         raise _ambiguous(
             "several runs are unfinished" if found else f"no run is unfinished, so nothing to {to_do}", found
         )
-    return found[0]
+    return _known(journal, found[0])
 
 
 def _is_over(journal: Journal, run: str) -> bool:

@@ -59,7 +59,8 @@ COUNTER: Mapping[str, Any] = {
     },
 }
 SCRIPT = (
-    "import json, sys; path, role = sys.argv[1:]; state = json.load(open(path)); "
+    "import json, sys, time; path, role = sys.argv[1:]; state = json.load(open(path)); "
+    "time.sleep(state.get('wait', 0)); "
     "sys.exit(state['code']) if state.get('code') else None; "
     "state['state']['role'] = role; json.dump(state, open(path, 'w'))"
 )
@@ -130,18 +131,22 @@ class Counters:
         """What a site is."""
         return str(json.loads((self.folder / f"{site}.json").read_text())["state"]["role"])
 
-    def run(self, *words: str) -> tuple[int, str]:
-        """The exit code of a command, and what it said."""
-        environment = {
+    @property
+    def environment(self) -> dict[str, str]:
+        """That of a command."""
+        return {
             **{name: value for name, value in os.environ.items() if not name.startswith("FAILOVER")},
             "FAILOVER_STATE": str(self.folder / "state"),
             "FAILOVER_INVENTORY": str(self.folder / "inventory.yaml"),
             "PYTHONPATH": str(ROOT),
             "NO_COLOR": "1",
         }
+
+    def run(self, *words: str) -> tuple[int, str]:
+        """The exit code of a command, and what it said."""
         done = subprocess.run(
             [sys.executable, "-m", "orchestrator.cli", *words],
-            env=environment,
+            env=self.environment,
             stdin=subprocess.DEVNULL,
             capture_output=True,
             text=True,
@@ -149,3 +154,13 @@ class Counters:
             timeout=120,
         )
         return done.returncode, done.stdout + done.stderr
+
+    def start(self, *words: str) -> subprocess.Popen[bytes]:
+        """A command in a process of its own."""
+        return subprocess.Popen(
+            [sys.executable, "-m", "orchestrator.cli", *words],
+            env=self.environment,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+        )

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import shutil
+import time
 from pathlib import Path
 
 import pytest
@@ -90,3 +92,31 @@ def test_a_family_file_with_a_mistake(counters: Counters) -> None:
     assert (code, "counter.yaml" in text) == (4, True), text
     code, text = counters.run("--family", "nowhere.yaml", "family", "list")
     assert (code, "there is no family file nowhere.yaml" in text) == (2, True), text
+
+
+@pytest.mark.parametrize("change", ["gone", "changed"])
+def test_a_run_has_its_family_with_it(counters: Counters, change: str) -> None:
+    """Law: a run that was stopped is resumed, shown and verified by the family as it was when the run began, whatever
+    became of the file."""
+    counters.write("nj", state={"role": "copy"}, linked=True, wait=4)
+    process = counters.start("controlled", "--service", "one", "--yes")
+    until = time.monotonic() + 60
+    while counters.role("ny") == "primary" and time.monotonic() < until:
+        time.sleep(0.01)
+    process.kill()
+    process.wait()
+    assert (counters.role("ny"), counters.role("nj")) == ("gated", "copy")
+    counters.write("nj", state={"role": "copy"}, linked=True)
+    file = counters.folder / "families/counter.yaml"
+    if change == "gone":
+        shutil.rmtree(counters.folder / "families")
+    else:
+        file.write_text(file.read_text().replace("- primary\n", "- another\n"))
+        assert "- another\n" in file.read_text()
+    code, text = counters.run("resume")
+    assert code == 0, text
+    assert (counters.role("ny"), counters.role("nj")) == ("gated", "primary")
+    code, text = counters.run("runs", "show")
+    assert (code, "counter/controlled" in text) == (0, True), text
+    code, text = counters.run("runs", "verify")
+    assert code == 0, text

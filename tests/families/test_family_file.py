@@ -136,16 +136,16 @@ def test_control_the_shipped_runbook_breaks_nothing(tmp_path: Path) -> None:
 def test_values_are_read_strictly() -> None:
     """Law: null and absent are unknown, what is no value of its type is refused, and a field that means nothing at this
     end is unknown."""
-    from adapters.declared.reading_models import reading_model, reading_of, row_of
+    from adapters.declared.reading_models import reading_model, reading_of, rows_of
 
     file = FamilyFile.model_validate(COUNTER)
     declared = file.readings["counter"]
     model = reading_model("counter", declared)
-    row = row_of('{"state": {"role": "primary"}, "unsent": 3, "next": null}', declared.fields)
-    found = reading_of(model, declared, [row])
+    rows = rows_of('{"state": {"role": "primary"}, "unsent": 3, "next": null}', 0, declared, {})
+    found = reading_of(model, declared, rows)
     assert (found.model_dump()["writable"], found.model_dump()["unsent"]) == (True, 3)
-    row = row_of('{"state": {"role": "copy"}, "unsent": 0}', declared.fields)
-    found = reading_of(model, declared, [row])
+    rows = rows_of('{"state": {"role": "copy"}, "unsent": 0}', 0, declared, {})
+    found = reading_of(model, declared, rows)
     assert (found.model_dump()["writable"], found.model_dump()["unsent"]) == (False, None)
     for wrong in (
         '{"state": {"role": "primary"}, "unsent": "many"}',
@@ -153,7 +153,7 @@ def test_values_are_read_strictly() -> None:
         "no",
     ):
         with pytest.raises(UnreadableReply):
-            reading_of(model, declared, [row_of(wrong, declared.fields)])
+            reading_of(model, declared, rows_of(wrong, 0, declared, {}))
 
 
 def test_a_runbook_of_a_family_file_is_loaded_by_its_name() -> None:

@@ -13,10 +13,12 @@ from orchestrator.documents.source_map import Diagnostic, Lines, Path, findings_
 from orchestrator.model.facets import Facet
 from orchestrator.model.family_file import (
     GIVEN,
+    HTTP_OPTIONS,
     ActionFile,
     FamilyFile,
     FieldFile,
     ReadingFile,
+    RequestFile,
     bound_in,
     half_words,
     words_in,
@@ -46,7 +48,7 @@ def _error(path: Path, code: str, message: str, hint: str = "") -> Diagnostic:
 def _options(file: FamilyFile) -> Iterator[Diagnostic]:
     for name, option in file.options.items():
         path = ("options", name)
-        if name in GIVEN:
+        if name in GIVEN or (file.connect.http is not None and name in HTTP_OPTIONS):
             yield _error(path, "option-given", f"{name} is what every site has; an option needs another name")
         if _SECRET.search(name):
             hint = "a password belongs into the site's login, and reaches the database alone"
@@ -60,6 +62,12 @@ def _whole(file: FamilyFile) -> Iterator[Diagnostic]:
     everything: list[ReadingFile | ActionFile] = [*file.readings.values(), *file.actions.values()]
     if file.connect.sql is None and any(one.sql is not None for one in everything):
         yield _error(("connect",), "not-connected", "statements need a database: connect.sql")
+    if file.connect.http is None and any(one.http is not None for one in everything):
+        yield _error(("connect",), "not-connected", "requests need an API: connect.http, which may be empty: {}")
+    port = None if file.connect.http is None else file.connect.http.port
+    if port is not None and (port not in file.options or file.options[port].type != "number"):
+        hint = suggest(port, file.options)
+        yield _error(("connect", "http", "port"), "unknown-option", f"no option of numbers is called {port}", hint)
     facets = [one.facet for reading in file.readings.values() for one in reading.fields.values()]
     if Facet.SERVES not in facets:
         yield _error(("readings",), "no-serves", "no field has the facet serves, so nothing shows who is active")
@@ -84,7 +92,12 @@ def _readings(file: FamilyFile) -> Iterator[Diagnostic]:
             yield _error(
                 (*path, "sql"), "reading-changes", f"a reading changes nothing, and this one has {found.group(1)!r}"
             )
-        fields = reading.fields if reading.items is None else reading.items.fields
+        if reading.http is not None and reading.http.method != "GET":
+            what = f"a reading changes nothing, and {reading.http.method} may: only get reads"
+            yield _error((*path, "http"), "reading-changes", what)
+        if reading.rows is not None and reading.rows and not reading.rows.startswith("/"):
+            yield _error((*path, "rows"), "field-source", "rows is a JSON pointer: /…, or empty for the whole answer")
+        fields = reading.listed
         where = (*path, "fields") if reading.items is None else (*path, "items", "fields")
         for field_name, field in fields.items():
             yield from _field(reading, (*where, field_name), field_name, field, fields)
@@ -99,10 +112,7 @@ def _field(
 ) -> Iterator[Diagnostic]:
     if name == "kind":
         yield _error(path, "field-name", "a field is not called kind: that is the name of the reading")
-    if reading.exec is not None and not (field.from_.startswith("/") or field.regex):
-        yield _error(path, "field-source", f"{name} of a command needs a JSON pointer (from: /…) or a regex")
-    if reading.sql is not None and (field.from_.startswith("/") or field.regex):
-        yield _error(path, "field-source", f"{name} of a query is a column (from: …)")
+    yield from _source(reading, path, name, field)
     for other in field.when:
         if other not in fields or other == name:
             yield _error(
@@ -122,6 +132,18 @@ def _field(
         yield _error(path, "no-unit", f"{name} counts what waits, and has no unit", "unit: byte, message, row, …")
     if field.unit.endswith("/s") or "per second" in field.unit:
         yield _error(path, "rate", f"{name} is a rate ({field.unit}), which says nothing of how much waits")
+
+
+def _source(reading: ReadingFile, path: Path, name: str, field: FieldFile) -> Iterator[Diagnostic]:
+    """Where a field comes from has to be something that this kind of reading has."""
+    special = field.from_ in ("@code", "@rows")
+    if reading.sql is None and not (field.from_.startswith("/") or field.regex or special):
+        what = f"{name} of a command or request needs a JSON pointer (from: /…), a regex, @code or @rows"
+        yield _error(path, "field-source", what)
+    if field.from_ == "@rows" and reading.rows is None:
+        yield _error(path, "field-source", f"{name} counts rows, and the reading does not say where they are: rows")
+    if reading.sql is not None and (field.from_.startswith(("/", "@")) or field.regex):
+        yield _error(path, "field-source", f"{name} of a query is a column (from: …)")
 
 
 def _actions(file: FamilyFile) -> Iterator[Diagnostic]:
@@ -162,8 +184,12 @@ def _words(
 ) -> Iterator[Diagnostic]:
     known = {*GIVEN, *file.options, *arguments}
     statements = () if one.sql is None else (one.sql,) if isinstance(one.sql, str) else one.sql
-    named = words_in(one.exec or ()) + [name for statement in statements for name in bound_in(statement)]
-    where = (*path, "sql" if one.exec is None else "exec")
+    requests = () if one.http is None else (one.http,) if isinstance(one, ReadingFile) else one.http
+    texts = [text for request in requests for text in request.texts]
+    picked = tuple(one.pick.values()) if isinstance(one, ReadingFile) else ()
+    whole = (*(one.exec or ()), *texts, *picked)
+    named = words_in(whole) + [name for statement in statements for name in bound_in(statement)]
+    where = (*path, "sql" if one.sql is not None else "exec" if one.exec is not None else "http")
     for name in named:
         if name not in known:
             yield _error(where, "unknown-option", f"there is no option {quoted(name)}", suggest(name, known))
@@ -171,6 +197,8 @@ def _words(
         yield _error((*path, "per"), "per-site", "it is done once for the site, and names the service")
     if one.exec is not None:
         yield from _argv(where, one.exec)
+    yield from _half_words(where, (*texts, *picked))
+    yield from _slashes(where, requests)
     yield from _half_statements(where, statements)
     for name in sorted(known):
         if any(f"{{{name}}}" in statement for statement in statements):
@@ -185,10 +213,23 @@ def _half_statements(where: Path, statements: Iterable[str]) -> Iterator[Diagnos
             yield _error(where, "half-statement", "a parenthesis is not closed: this is a part of a statement", hint)
 
 
-def _argv(where: Path, argv: tuple[str, ...]) -> Iterator[Diagnostic]:
-    for word in half_words(argv):
+def _half_words(where: Path, words: tuple[str, ...]) -> Iterator[Diagnostic]:
+    for word in half_words(words):
         hint = "let the site's option have the whole word"
         yield _error(where, "half-word", f"{word} has a name inside: only whole words are replaced", hint)
+
+
+def _slashes(where: Path, requests: Iterable[RequestFile]) -> Iterator[Diagnostic]:
+    """Each part of a path is encoded, so a slash in one would not part anything."""
+    for request in requests:
+        for part in request.path:
+            if "/" in part or "?" in part:
+                hint = "list the parts of the path, and what follows a question mark under query"
+                yield _error(where, "path-part", f"{part!r} is not one part of a path", hint)
+
+
+def _argv(where: Path, argv: tuple[str, ...]) -> Iterator[Diagnostic]:
+    yield from _half_words(where, argv)
     if argv[0].startswith("{"):
         yield _error(where, "program", "the program is named here, not by an option")
     if argv[0].rpartition("/")[2] in _SHELLS and "-c" in argv:

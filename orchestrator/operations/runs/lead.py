@@ -22,6 +22,7 @@ from orchestrator.journal.approval_policies import keep, replace
 from orchestrator.journal.idempotency_keys import stored
 from orchestrator.journal.journal import Journal
 from orchestrator.model import events as ev
+from orchestrator.operations.declared_families import know_recorded
 from orchestrator.operations.runs.approval import break_the_glass, terms_of
 from orchestrator.operations.runs.hooks import hooks_of, telling
 from orchestrator.operations.runs.plan import recordable
@@ -84,6 +85,7 @@ def begin_run(tools: Tools, journal: Journal, request: Request) -> Leadership:
 def take_run(tools: Tools, journal: Journal, name: str, run: Run, *, to_abort: bool = False) -> Leadership:
     """Hold run ``name``, whose record leads to ``run``. ``to_abort``: on the way back, which takes nobody else.
     Raises ``LeaseHeld``, and ``NotStarted`` for a run that takes more approvals than can be had here."""
+    know_recorded(run.plan)
     approvers = tools.approvers()
     terms = None if to_abort else terms_of(approvers, run.plan, _requester(tools, journal, name))
     tools.ask_secrets(run.plan)

@@ -15,6 +15,7 @@ from orchestrator.model import events as ev
 from orchestrator.model.families import known_families, words_of
 from orchestrator.model.inventory import Inventory, Pair, Site
 from orchestrator.model.runbook import Runbook, Side
+from orchestrator.operations.declared_families import files_of
 from orchestrator.operations.runs.given_options import as_asked
 from orchestrator.operations.runtime import Tools
 from orchestrator.operations.secret_references import without_inline
@@ -51,6 +52,7 @@ def make_plan(tools: Tools, request: PlanRequest) -> ev.Plan:
             hint = "list them as one service, or give each an instance of its own"
             raise DefinitionError(shared, hint=hint)
     definition = _runbook(tools, runbook, inventory, source, target)
+    parts = (part for name in pair.sites for part in inventory.sites[name].parts)
     return ev.Plan(
         runbook=definition,
         inventory=Inventory(
@@ -62,6 +64,7 @@ def make_plan(tools: Tools, request: PlanRequest) -> ev.Plan:
         services=tuple(services),
         policy=as_asked(request.policy, definition),
         simulated=tools.is_simulated(inventory),
+        families=files_of(tools.registry.get(part.adapter) for part in parts),
     )
 
 
