@@ -136,7 +136,7 @@ class DeclaredAdapter:
     def _probe(self, name: str, declared: ReadingFile, service: str) -> Reading | Failure:
         try:
             rows = self._rows(declared, service)
-            if declared.per == "service" and declared.items is None and not rows:
+            if declared.sql is not None and declared.per == "service" and declared.items is None and not rows:
                 raise NoSuchService(
                     f"{self._site.name} has no {self.file.words.service} {service}", device=self._where
                 )

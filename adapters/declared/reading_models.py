@@ -129,19 +129,19 @@ def rows_of(output: str, code: int, declared: ReadingFile, pick: Mapping[str, st
     """
     fields = declared.listed
     is_json = declared.rows is not None or any(field.from_.startswith("/") for field in fields.values())
-    # An answer that says "there is none" by its code alone has nothing to read in it.
-    is_empty = not output.strip() and code not in (0, 200)
-    document = _parsed(output) if is_json and not is_empty else None
+    # A status that is no success may be an answer, and what it says of itself is no value (an exit code is below 256).
+    is_told = code < 300
+    document = _parsed(output) if is_json and is_told else None
     found: list[Any] = [document]
-    if declared.rows is not None:
+    if declared.rows is not None and is_told:
         listed = _at(document, declared.rows)
         if not isinstance(listed, list):
             raise UnreadableReply(f"there is no list at {declared.rows!r} of the answer", text=output[:500])
         found = [one for one in listed if _is_picked(one, pick)]
-    whole = {"@code": code, "@rows": len(found)}
+    whole = {"@code": code, "@rows": len(found) if is_told else None}
     if declared.items is None and all(field.from_.startswith("@") for field in fields.values()):
         return [whole]
-    return [{**_row(one, output, fields), **whole} for one in found]
+    return [{**_row(one, output if is_told else "", fields), **whole} for one in found]
 
 
 def _is_picked(member: Any, pick: Mapping[str, str]) -> bool:

@@ -53,7 +53,7 @@ def test_there_and_back_under_load(shared: Pair) -> None:
         has_all(load, site)
 
 
-@pytest.mark.parametrize("seed", [1, *(pytest.param(one, marks=pytest.mark.long) for one in range(2, 9))])
+@pytest.mark.parametrize("seed", [1, *(pytest.param(one, marks=pytest.mark.long) for one in range(2, 26))])
 def test_killed_and_resumed(shared: Pair, seed: int) -> None:
     """Law: a move that is killed at any instant, and resumed, ends with one primary, and without a lost row."""
     chance = random.Random(seed)

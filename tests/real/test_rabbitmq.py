@@ -1,0 +1,127 @@
+"""A virtual host moves from one RabbitMQ site to its mate and back under load, and no confirmed message is lost."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.real.postgresql import wait_for
+from tests.real.rabbitmq import PASSWORD, Load, Pair, a_pair
+
+pytestmark = pytest.mark.realtime
+
+
+@pytest.fixture(scope="module")
+def pair(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Pair]:
+    """A pair for all tests that leave it well, whichever site is active."""
+    with a_pair(tmp_path_factory.mktemp("rabbitmq")) as made:
+        yield made
+
+
+def accepts(load: Load) -> None:
+    """Fail unless messages are accepted again."""
+    before = len(load.accepted)
+    wait_for(lambda: len(load.accepted) > before + 20)
+
+
+def everything_is_there(pair: Pair, load: Load) -> None:
+    """Each site has every confirmed message once."""
+    for node in pair.nodes.values():
+        wait_for(lambda node=node: not load.lost_at(node))
+        assert load.twice_at(node) == set()
+
+
+def test_there_and_back_under_load(pair: Pair) -> None:
+    """Law: a controlled move and the way back lose no confirmed message and double none, no two sites accept at once, and
+    the password is in nothing that is said."""
+    with Load(pair) as load:
+        wait_for(lambda: len(load.accepted) > 50)
+        names = []
+        for _ in range(2):
+            source, target = pair.in_order()
+            names.append(source.name)
+            code, text = pair.run("controlled", "--service", "orders", "--from", source.name, "--yes")
+            assert code == 0, text
+            assert PASSWORD not in text
+            assert (source.takes_messages, target.takes_messages) == (False, True)
+            accepts(load)
+    assert load.sites_in_order == [*names, names[0]]
+    everything_is_there(pair, load)
+    code, text = pair.run("status")
+    assert code == 0, text
+    code, text = pair.run("runs", "export", "last")
+    assert (code, PASSWORD in text) == (0, False)
+
+
+@pytest.mark.parametrize("seed", [1, *(pytest.param(one, marks=pytest.mark.long) for one in range(2, 26))])
+def test_killed_and_resumed(pair: Pair, seed: int) -> None:
+    """Law: a move that is killed at any instant, and resumed, ends with one active site, and without a lost message."""
+    chance = random.Random(seed)
+    source, _ = pair.in_order()
+    with Load(pair) as load:
+        wait_for(lambda: len(load.accepted) > 20)
+        process = pair.start("controlled", "--service", "orders", "--from", source.name, "--yes")
+        assert process.stdout is not None  # it is a pipe
+        for _ in range(chance.randint(4, 12)):
+            process.stdout.readline()
+        process.kill()
+        process.communicate()
+        code, text = pair.run("resume")
+        assert code in (0, 5) or "no run is unfinished" in text, text
+        assert [node.takes_messages for node in pair.nodes.values()].count(True) == 1
+        accepts(load)
+    assert len(load.sites_in_order) <= 2
+    everything_is_there(pair, load)
+
+
+def test_a_shovel_that_does_not_fetch(pair: Pair) -> None:
+    """Law: without the shovel at the target a move is refused with a sentence, and nothing is changed."""
+    source, target = pair.in_order()
+    target.call("DELETE", "/api/parameters/shovel/orders/fetch")
+    wait_for(lambda: not target.fetches)
+    code, text = pair.run("controlled", "--service", "orders", "--from", source.name, "--yes")
+    assert code == 3, text
+    assert "fetch" in text or "unknown" in text
+    assert pair.in_order() == (source, target)
+    target.fetch_from(source)
+    wait_for(lambda: target.fetches)
+
+
+def test_a_virtual_host_that_is_not_there(pair: Pair, tmp_path: Path) -> None:
+    """Law: a service that no site has is refused with a sentence, and so is a password that the site refuses."""
+    inventory = pair.folder / "inventory.yaml"
+    text = inventory.read_text()
+    try:
+        inventory.write_text(text.replace("services: [orders]", "services: [order]"))
+        code, said = pair.run("controlled", "--service", "order", "--yes")
+        assert (code, "order" in said) == (3, True), said
+        (tmp_path / "wrong").write_text("battery-staple")
+        (tmp_path / "wrong").chmod(0o600)
+        inventory.write_text(text.replace("{env: RABBIT_PASSWORD}", f"{{file: {tmp_path}/wrong}}"))
+        code, said = pair.run("controlled", "--service", "orders", "--yes")
+        assert (code, "401" in said, "battery" in said) == (3, True, False), said
+    finally:
+        inventory.write_text(text)
+
+
+@pytest.mark.long
+def test_a_killed_site(tmp_path: Path) -> None:
+    """Law: after the loss of the active site its mate takes over once somebody answers for the fence; what it did not
+    fetch is in the failed site's queue, and arrives when that is back."""
+    with a_pair(tmp_path) as pair, Load(pair) as load:
+        ny, nj = pair.nodes.values()
+        wait_for(lambda: len(load.accepted) > 50)
+        ny.stop()
+        code, text = pair.run(
+            "uncontrolled", "--service", "orders", "--failed", "ny", "--yes", "--attest", "power is off"
+        )
+        assert code == 0, text
+        accepts(load)
+        last = max(moment for moment, site in load.accepted.values() if site == "ny")
+        assert all(last - load.accepted[number][0] < 2.0 for number in load.lost_at(nj))
+        ny.start()
+        ny.permit("app", "^$")
+        wait_for(lambda: not load.lost_at(nj))
