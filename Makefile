@@ -70,6 +70,10 @@ test-fast: $(HAS_DEV) ## Before each commit: format, lint, types, and the folder
 proof: $(HAS_DEV) $(HAS_KERBEROS) ## The long forms of what `make test` samples: every kill, more seeds, whole explorations
 	$(call stage,long tests,$(PYTEST) -n $(JOBS) --dist worksteal --durations 20 --long -m long)
 
+.PHONY: real
+real: $(HAS_DEV) ## Moves of real PostgreSQL, Redis and RabbitMQ servers under load, each killed and resumed 25 times
+	$(call stage,real servers,$(PYTEST) -n $(JOBS) --dist loadfile --durations 20 --long tests/real)
+
 .PHONY: demo
 demo: $(HAS_RUN) ## Move a message VPN of the simulated pair, from a fresh start
 	@rm -rf $(DEMO_STATE)

@@ -151,6 +151,13 @@ class Pair:
         return (first, second) if first.role == "master" else (second, first)
 
 
+def free_port() -> int:
+    """A port of this machine that nothing listens at."""
+    with socket.socket() as one:
+        one.bind(("127.0.0.1", 0))
+        return int(one.getsockname()[1])
+
+
 @contextmanager
 def a_pair(folder: Path) -> Iterator[Pair]:
     """ny is the master, and nj replicates it. Skips the test where there is no Redis."""
