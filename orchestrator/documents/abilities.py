@@ -11,7 +11,8 @@ from dataclasses import dataclass
 from typing import Literal
 
 from orchestrator.documents.lint.vocabulary import lint_words
-from orchestrator.documents.loader import load_runbook, shipped_runbooks
+from orchestrator.documents.loader import load_runbook
+from orchestrator.documents.shipped import shipped_runbooks
 from orchestrator.family.composite import browses
 from orchestrator.family.contract import Adapter
 from orchestrator.family.reachability import with_reachability

@@ -25,15 +25,14 @@ from orchestrator.characters import has_steering
 from orchestrator.documents.definition import Definition, Model, whole_document
 from orchestrator.documents.lint.family import lint_family
 from orchestrator.documents.lint.inventory import lint_inventory
+from orchestrator.documents.shipped import generic_named, shipped_path
 from orchestrator.documents.source_map import Lines, explain, may_be_secret, quoted
 from orchestrator.documents.source_map import Path as KeyPath
 from orchestrator.errors import DefinitionError
-from orchestrator.model.families import family_called, known_families
 from orchestrator.model.family_file import FamilyFile
 from orchestrator.model.findings import Finding, Level
 from orchestrator.model.inventory import Inventory
 from orchestrator.model.runbook import Runbook
-from orchestrator.suggestions import suggest
 
 BYTES_MAX = 1024 * 1024
 DEPTH_MAX = 32
@@ -55,7 +54,10 @@ def load_inventory(path: Path | str) -> tuple[Inventory, list[Finding]]:
 def read_runbook(source: Path | str) -> Definition[Runbook]:
     """As ``load_runbook``, with every mistake as a finding. Raises only for the name of a runbook not shipped."""
     is_name = isinstance(source, str) and _SHIPPED_NAME.fullmatch(source)
-    read = read_document(_shipped_path(str(source)) if is_name else Path(source), Runbook)
+    made = generic_named(str(source)) if is_name else None
+    if made is not None:
+        return Definition(str(source), made, (), Lines())
+    read = read_document(shipped_path(str(source)) if is_name else Path(source), Runbook)
     if read.value is None or read.value.continue_with is None:
         return read
     return _continued(read, read.value, read.value.continue_with)
@@ -65,7 +67,7 @@ def _continued(read: Definition[Runbook], first: Runbook, name: str) -> Definiti
     """``first`` with the steps of the shipped runbook ``name`` behind its own: one level, no circles."""
     place = read.lines.at(("continue_with",))
     try:
-        rest = read_document(_shipped_path(name), Runbook).result()
+        rest = read_document(shipped_path(name), Runbook).result()
         steps = [*first.steps, *rest.steps]
         if rest.continue_with is not None:
             raise DefinitionError(f"{name} itself continues with another runbook")
@@ -101,30 +103,6 @@ def read_family(path: Path | str) -> Definition[FamilyFile]:
 # --- shipped runbooks ---------------------------------------------------------------------------------------
 
 _SHIPPED_NAME = re.compile(r"[a-z][a-z0-9-]*/[a-z][a-z0-9-]*")
-
-
-def shipped_runbooks() -> list[str]:
-    """The names of the runbooks that come with the installed families, sorted."""
-    return sorted(_shipped())
-
-
-def _shipped() -> dict[str, Path]:
-    """Every runbook of every family, by name. A family's folder holds its procedures as ``<kind>.yaml``."""
-    folders = {name: family_called(name) for name in known_families()}
-    return {
-        f"{name}/{path.stem}": path
-        for name, family in folders.items()
-        if family is not None and family.runbooks is not None
-        for path in family.runbooks.glob("*.yaml")
-    }
-
-
-def _shipped_path(name: str) -> Path:
-    known = _shipped()
-    if name not in known:
-        hint = f"{suggest(name, known, label='shipped')}; the name of a file ends in .yaml"
-        raise DefinitionError(f"no shipped runbook is called {name}", hint=hint)
-    return known[name]
 
 
 # --- from a file to a model ---------------------------------------------------------------------------------

@@ -11,7 +11,8 @@ import stat
 from collections.abc import Mapping
 from pathlib import Path
 
-from orchestrator.documents.loader import load_runbook, read_document, shipped_runbooks
+from orchestrator.documents.loader import load_runbook, read_document
+from orchestrator.documents.shipped import shipped_runbooks
 from orchestrator.errors import DefinitionError
 from orchestrator.journal.signing import Verifier, approval_statement, key_name, read_public
 from orchestrator.model import events as ev

@@ -12,6 +12,7 @@ from functools import partial
 from itertools import product
 from typing import Literal, get_args, get_type_hints
 
+from orchestrator.documents.generic_runbooks import can_be_made
 from orchestrator.documents.lint.runbook import lint
 from orchestrator.documents.loader import read_runbook
 from orchestrator.family.composite import compose
@@ -20,6 +21,7 @@ from orchestrator.family.reachability import model_of, with_reachability
 from orchestrator.family.registry import Registry
 from orchestrator.model.facets import Facet
 from orchestrator.model.families import Family
+from orchestrator.model.family_file import FamilyFile
 from orchestrator.model.findings import Finding
 from orchestrator.model.outcome import Failure
 from orchestrator.model.reading import Reading
@@ -224,6 +226,9 @@ def _makes(family: Family, kinds: Kinds) -> Iterator[str]:
 
 
 def _controlled(family: Family) -> Iterator[str]:
+    file = getattr(family, "file", None)
+    if isinstance(file, FamilyFile) and can_be_made(file, "controlled"):
+        return
     if family.runbooks is None or not (family.runbooks / "controlled.yaml").is_file():
         yield "its folder of runbooks has no controlled.yaml"
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from orchestrator.documents.loader import shipped_runbooks
+from orchestrator.documents.shipped import shipped_runbooks
 from orchestrator.errors import DefinitionError
 from orchestrator.family.contract import family_named
 from orchestrator.family.offers import Offering, offering

@@ -10,7 +10,8 @@ import pytest
 from adapters.amps.adapter import AmpsAdminAdapter
 from adapters.amps.options import AdminAssumptions, AmpsOptions, ServiceOptions, options_of
 from orchestrator.documents.lint.runbook import lint
-from orchestrator.documents.loader import load_runbook, read_runbook, shipped_runbooks
+from orchestrator.documents.loader import load_runbook, read_runbook
+from orchestrator.documents.shipped import shipped_runbooks
 from orchestrator.family.reachability import with_reachability
 from orchestrator.model.inventory import Site
 

@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from orchestrator.documents.loader import load_runbook, shipped_runbooks
+from orchestrator.documents.loader import load_runbook
+from orchestrator.documents.shipped import shipped_runbooks
 from tests.cli.shell import Shell
 
 INVENTORY = Path(__file__).parents[2] / "examples/inventory.yaml"

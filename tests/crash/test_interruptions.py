@@ -14,7 +14,8 @@ from typing import Any
 import pytest
 
 from orchestrator.core.run import Run, fold
-from orchestrator.documents.loader import load_runbook, shipped_runbooks
+from orchestrator.documents.loader import load_runbook
+from orchestrator.documents.shipped import shipped_runbooks
 from orchestrator.engine.engine import Engine
 from orchestrator.engine.in_flight import Acting
 from orchestrator.model import events as ev

@@ -13,7 +13,8 @@ import pytest
 import yaml
 
 from orchestrator.documents.definition import Definition
-from orchestrator.documents.loader import read_inventory, read_runbook, shipped_runbooks
+from orchestrator.documents.loader import read_inventory, read_runbook
+from orchestrator.documents.shipped import shipped_runbooks
 from orchestrator.schemas import schemas, write
 from tests.definitions.declared import Write, read_decisions
 

@@ -10,7 +10,8 @@ from pathlib import Path
 import pytest
 from hatchling.build import build_wheel
 
-from orchestrator.documents.loader import load_runbook, read_runbook, shipped_runbooks
+from orchestrator.documents.loader import load_runbook, read_runbook
+from orchestrator.documents.shipped import shipped_runbooks
 from orchestrator.errors import DefinitionError
 
 ROOT = Path(__file__).parents[2]
@@ -58,8 +59,8 @@ def test_an_installed_wheel_has_them_too(tmp_path: Path, monkeypatch: pytest.Mon
         wheel.extractall(site)
     code = (
         f"import sys; sys.path.insert(0, {str(site)!r})\n"
-        "from orchestrator.documents import loader; from orchestrator import schemas\n"
-        "print(loader.__file__, *loader.shipped_runbooks(), loader.load_runbook('solace/controlled').runbook)"
+        "from orchestrator.documents import loader, shipped; from orchestrator import schemas\n"
+        "print(loader.__file__, *shipped.shipped_runbooks(), loader.load_runbook('solace/controlled').runbook)"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=tmp_path)
     file, *names, loaded = done.stdout.split()

@@ -7,7 +7,8 @@ from collections.abc import Mapping
 import pytest
 from _pytest.mark.structures import ParameterSet
 
-from orchestrator.documents.loader import load_runbook, shipped_runbooks
+from orchestrator.documents.loader import load_runbook
+from orchestrator.documents.shipped import shipped_runbooks
 from orchestrator.family.contract import ActionSpec
 from orchestrator.model.events import Outcome
 from proof.exploration.search import explore

@@ -14,7 +14,8 @@ import pytest
 from orchestrator.core.decide import ClaimSite, Next, decide
 from orchestrator.core.decide.granting import Granted, Party, Row, granted
 from orchestrator.core.run import Lane
-from orchestrator.documents.loader import load_runbook, read_runbook, shipped_runbooks
+from orchestrator.documents.loader import load_runbook, read_runbook
+from orchestrator.documents.shipped import shipped_runbooks
 from orchestrator.family.contract import ActionSpec
 from orchestrator.model import events as ev
 from orchestrator.model.events import Outcome, Plan

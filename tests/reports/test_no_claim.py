@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from orchestrator.cli.render.outcome import report_lines
-from orchestrator.documents.loader import shipped_runbooks
+from orchestrator.documents.shipped import shipped_runbooks
 from orchestrator.model import events as ev
 from orchestrator.model.readings import Role
 from orchestrator.reports.abort import verdict_on_abort

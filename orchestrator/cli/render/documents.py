@@ -25,7 +25,8 @@ from orchestrator.cli.render.terminal import show, show_document, show_json
 from orchestrator.documents.abilities import abilities, abilities_of
 from orchestrator.documents.lint.inventory import lint_adapters
 from orchestrator.documents.lint.runbook import lint
-from orchestrator.documents.loader import load_runbook, read_inventory, read_runbook, shipped_runbooks
+from orchestrator.documents.loader import load_runbook, read_inventory, read_runbook
+from orchestrator.documents.shipped import shipped_runbooks
 from orchestrator.errors import DefinitionError
 from orchestrator.family.composite import compose
 from orchestrator.family.contract import Adapter

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from orchestrator.cli.render.tables import lines_of, plain_table
 from orchestrator.cli.render.terminal import show, show_document, show_json
-from orchestrator.documents.loader import shipped_runbooks
+from orchestrator.documents.shipped import shipped_runbooks
 from orchestrator.errors import DefinitionError
 from orchestrator.family.registry import Registry
 from orchestrator.model.families import Family, family_called, known_families, needed_family
