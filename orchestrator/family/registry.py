@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from functools import cached_property
 from importlib.metadata import EntryPoint, entry_points
+from pathlib import Path
 
 from orchestrator.errors import DefinitionError
 from orchestrator.family.composite import compose
@@ -115,6 +116,10 @@ class Registry:
     def _entry(self, name: str) -> EntryPoint:
         found = self._entries.get(name, ())
         if not found:
+            for file, why in installed().problems.items() if self._offered is None else ():
+                if Path(file).stem == name:
+                    hint = f"see `failover family lint {file}`"
+                    raise DefinitionError(f"the family file {file} cannot be used: {why}", hint=hint)
             raise DefinitionError(
                 f"no adapter is called {name!r}",
                 hint=suggest(name, sorted({*self._entries, *self._brought}), label="installed"),

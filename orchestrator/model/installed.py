@@ -7,7 +7,7 @@ A family that cannot be imported is in no other one's way: ``problems`` says why
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from functools import cache
 from importlib.metadata import EntryPoint, entry_points
@@ -83,11 +83,24 @@ def installed() -> Installed:
         name = str(getattr(declared, "name", ""))
         if name in _recorded:
             continue
+        taken = readings_taken(getattr(declared, "readings", {}), families)
         if name in families:
             problems[source] = f"the family {name} is there already"
+        elif taken:
+            problems[source] = f"{name}: {taken}"
         else:
             families[name] = declared
     return Installed(families, problems)
+
+
+def readings_taken(readings: Iterable[str], families: Mapping[str, object]) -> str:
+    """Why a family with these ``readings`` would be in the way of one of ``families``; empty: it is not. A record could
+    not say whose reading of one name it has."""
+    for name, family in sorted(families.items()):
+        for reading in readings:
+            if reading in getattr(family, "readings", {}):
+                return f"its reading {reading} has the name of one of {name}; give it another name"
+    return ""
 
 
 def _load(entry: EntryPoint) -> tuple[object, str]:

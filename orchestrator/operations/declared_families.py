@@ -21,8 +21,8 @@ from orchestrator.family.reachability import with_reachability
 from orchestrator.family.registry import Registry
 from orchestrator.model.families import SHIPPED, family_called
 from orchestrator.model.family_file import FamilyFile
-from orchestrator.model.findings import Finding
-from orchestrator.model.installed import offer, offer_recorded
+from orchestrator.model.findings import Finding, Level
+from orchestrator.model.installed import installed, offer, offer_recorded, readings_taken
 from orchestrator.model.plan import Plan
 
 # Files or folders, separated as in PATH.
@@ -85,6 +85,11 @@ def findings_of_file(path: Path) -> list[Finding]:
     if read.value is None:
         return list(read.findings)
     family = family_of(read.value, path.with_name(read.value.family))
+    others = {name: one for name, one in installed().families.items() if name != family.name}
+    taken = readings_taken(read.value.readings, others)
+    if taken:
+        line = read.lines.at(("readings",))
+        return [Finding(level=Level.ERROR, code="reading-taken", message=taken, file=read.file, line=line)]
     local = Registry().get("local")  # a site may have commands of the operator's own
     kind = compose([cast("type[Adapter]", family.adapters[family.name]), local])
     found = list(read.findings)

@@ -12,6 +12,11 @@ def step_lines(step: Step) -> Iterator[str]:
     """Everything a step says, in the order in which it matters."""
     yield from _checks("only if", step.only_if)
     yield from _checks("require", step.require)
+    yield from _checks("confirm", step.reconfirm)
+    if step.claim is not None:
+        yield f"claim    {step.claim} what belongs to the whole site"
+    if step.foresee is not None:
+        yield f"list     what step {step.foresee} will decide"
     if step.for_each is not None:
         each = step.for_each
         after = "" if each.decided_in is None else f", decided in {each.decided_in}"
@@ -33,6 +38,9 @@ def step_lines(step: Step) -> Iterator[str]:
         yield f"undo     {_action(step.undo.do)}"
         yield from (f"  {line}" for line in _checks("require", step.undo.require))
         yield from (f"  {line}" for line in _checks("expect", step.undo.expect))
+    yield from (f"report   {look.on} {look.reading}" for look in step.report)
+    if step.leaves:
+        yield f"leaves   {step.leaves}"
 
 
 def _wait_lines(step: Step) -> Iterator[str]:

@@ -13,8 +13,15 @@ from hatchling.build import build_wheel
 from orchestrator.documents.loader import load_runbook, read_runbook
 from orchestrator.documents.shipped import shipped_runbooks
 from orchestrator.errors import DefinitionError
+from orchestrator.model.runbook import Step
+from orchestrator.operations.procedure import step_lines
 
 ROOT = Path(__file__).parents[2]
+
+# Shown in the heading of a step; and how often and how patiently something is read.
+UNSAID = frozenset(
+    {"id", "title", "point_of_no_return", "progress", "poll", "within", "patience", "settle", "max_age", "attempts"}
+)
 
 
 @pytest.mark.parametrize("name", shipped_runbooks())
@@ -68,3 +75,16 @@ def test_an_installed_wheel_has_them_too(tmp_path: Path, monkeypatch: pytest.Mon
     assert names == [name for name in shipped_runbooks() if name.startswith(("amps/", "solace/"))]
     assert loaded == "solace/controlled"
     assert (site / "orchestrator/schemas/runbook.schema.json").is_file()
+
+
+@pytest.mark.parametrize("name", shipped_runbooks())
+def test_a_procedure_in_words_leaves_nothing_out(name: str) -> None:
+    """Law: what is shown to those who read or approve a runbook changes with everything that a step checks, does, asks,
+    lists, reports or leaves behind."""
+    for step in load_runbook(name).steps:
+        shown = list(step_lines(step))
+        for field, default in Step.model_fields.items():
+            if field in UNSAID or getattr(step, field) == default.get_default(call_default_factory=True):
+                continue
+            without = step.model_copy(update={field: default.get_default(call_default_factory=True)})
+            assert list(step_lines(without)) != shown, f"{name}, {step.id}: {field} is not shown"

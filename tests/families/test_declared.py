@@ -8,6 +8,9 @@ from pathlib import Path
 
 import pytest
 
+from orchestrator.model.installed import installed
+from orchestrator.model.readings import clashes
+from orchestrator.operations.declared_families import offer_families
 from tests.families.declared import Counters
 
 pytestmark = pytest.mark.realtime
@@ -120,3 +123,23 @@ def test_a_run_has_its_family_with_it(counters: Counters, change: str) -> None:
     assert (code, "counter/controlled" in text) == (0, True), text
     code, text = counters.run("runs", "verify")
     assert code == 0, text
+
+
+def test_a_reading_with_the_name_of_another_family_s(counters: Counters) -> None:
+    """Law: a family file that would be in the way of another family is not used, and says why; the other one works."""
+    file = counters.folder / "families/counter.yaml"
+    file.write_text(file.read_text().replace("readings:\n  counter:", "readings:\n  links:"))
+    code, text = counters.run("family", "lint", str(file))
+    assert (code, "its reading links has the name of one of amps" in text) == (4, True), text
+    code, text = counters.run("controlled", "--service", "one", "--dry-run")
+    assert (code, "its reading links has the name of one of amps" in text) == (2, True), text
+    code, text = counters.run("runbook", "lint", "amps/controlled")
+    assert code == 0, text
+
+
+def test_no_shipped_family_is_in_the_way_of_another() -> None:
+    """Law: every family that comes with the program can be used, and no two have a reading of one name."""
+    offer_families()
+    assert installed().problems == {}
+    assert {"amps", "solace", "postgresql", "rabbitmq", "redis"} <= set(installed().families)
+    assert clashes() == {}

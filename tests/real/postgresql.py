@@ -6,10 +6,8 @@ tests run as root, ``pg_ctl`` changes to that account first, as an operator's ``
 
 from __future__ import annotations
 
-import os
 import shutil
 import subprocess
-import sys
 import threading
 import time
 from collections.abc import Iterator
@@ -23,8 +21,8 @@ import psycopg
 import pytest
 
 from tests.journal.servers import a_server
+from tests.real.commands import Operator
 
-ROOT = Path(__file__).parents[2]
 _NUMBERS = count(1)  # no number is written twice, whichever load writes it
 SETTINGS = """
 listen_addresses = '127.0.0.1'
@@ -93,10 +91,9 @@ class Site:
 
 
 @dataclass
-class Pair:
+class Pair(Operator):
     """The two servers, an inventory of them, and the account that all of it belongs to."""
 
-    folder: Path
     programs: Path
     account: str | None
     sites: dict[str, Site] = field(default_factory=dict)
@@ -117,38 +114,6 @@ class Pair:
         said = output.read_text()
         assert done.returncode == 0, f"{words}: {said}"
         return said
-
-    @property
-    def environment(self) -> dict[str, str]:
-        """That of every process of the pair."""
-        return {
-            "PATH": os.environ.get("PATH", ""),
-            "HOME": str(self.folder),
-            "LC_ALL": "C.UTF-8",
-            "PYTHONPATH": str(ROOT),
-            "PYTHONDONTWRITEBYTECODE": "1",
-            "FAILOVER_STATE": str(self.folder / "state"),
-            "FAILOVER_INVENTORY": str(self.folder / "inventory.yaml"),
-            "NO_COLOR": "1",
-        }
-
-    def start(self, *words: str) -> subprocess.Popen[str]:
-        """A command of ``failover`` in a process of its own."""
-        return subprocess.Popen(
-            [sys.executable, "-m", "orchestrator.cli", *words],
-            cwd=self.folder,
-            env=self.environment,
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            text=True,
-        )
-
-    def run(self, *words: str) -> tuple[int, str]:
-        """The exit code of a command of ``failover``, and what it said."""
-        process = self.start(*words)
-        out, _ = process.communicate(timeout=180)
-        return process.returncode, out
 
 
 @contextmanager

@@ -9,7 +9,6 @@ import shutil
 import signal
 import socket
 import subprocess
-import sys
 import threading
 import time
 import urllib.request
@@ -24,7 +23,8 @@ import pika
 import pika.exceptions
 import pytest
 
-from tests.real.postgresql import ROOT, wait_for
+from tests.real.commands import Operator
+from tests.real.postgresql import wait_for
 
 PASSWORD = "correct-horse"
 SBIN = next(iter(sorted(Path("/usr/lib/rabbitmq/lib").glob("rabbitmq_server-*/sbin"))), None)
@@ -188,37 +188,10 @@ class Node:
 
 
 @dataclass
-class Pair:
+class Pair(Operator):
     """The two sites, and an inventory of them."""
 
-    folder: Path
     nodes: dict[str, Node] = field(default_factory=dict)
-
-    def start(self, *words: str) -> subprocess.Popen[str]:
-        """A command of ``failover`` in a process of its own."""
-        environment = {
-            "PATH": os.environ.get("PATH", ""),
-            "HOME": str(self.folder),
-            "PYTHONPATH": str(ROOT),
-            "FAILOVER_STATE": str(self.folder / "state"),
-            "FAILOVER_INVENTORY": str(self.folder / "inventory.yaml"),
-            "RABBIT_PASSWORD": PASSWORD,
-            "NO_COLOR": "1",
-        }
-        return subprocess.Popen(
-            [sys.executable, "-m", "orchestrator.cli", *words],
-            env=environment,
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            text=True,
-        )
-
-    def run(self, *words: str) -> tuple[int, str]:
-        """The exit code of a command of ``failover``, and what it said."""
-        process = self.start(*words)
-        out, _ = process.communicate(timeout=180)
-        return process.returncode, out
 
     def in_order(self) -> tuple[Node, Node]:
         """The site that takes messages first."""
@@ -231,7 +204,7 @@ def a_pair(folder: Path) -> Iterator[Pair]:
     """ny takes messages, and nj fetches them. Skips the test where there is no RabbitMQ."""
     if SBIN is None or shutil.which("epmd") is None:
         pytest.skip("no RabbitMQ: install rabbitmq-server")
-    pair = Pair(folder)
+    pair = Pair(folder, variables={"RABBIT_PASSWORD": PASSWORD})
     epmd_port, *ports = free_ports(7)
     (folder / ".erlang.cookie").write_text("x" * 20)
     (folder / ".erlang.cookie").chmod(0o400)

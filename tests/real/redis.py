@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import os
 import shutil
 import socket
 import subprocess
-import sys
 import threading
 import time
 from collections.abc import Iterator
@@ -16,7 +14,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.real.postgresql import ROOT, wait_for
+from tests.real.commands import Operator
+from tests.real.postgresql import wait_for
 
 INVENTORY = """\
 sites:
@@ -113,37 +112,10 @@ class Session:
 
 
 @dataclass
-class Pair:
+class Pair(Operator):
     """The two servers, and an inventory of them."""
 
-    folder: Path
     servers: dict[str, Server] = field(default_factory=dict)
-
-    def start(self, *words: str) -> subprocess.Popen[str]:
-        """A command of ``failover`` in a process of its own."""
-        environment = {
-            "PATH": os.environ.get("PATH", ""),
-            "HOME": str(self.folder),
-            "PYTHONPATH": str(ROOT),
-            "FAILOVER_STATE": str(self.folder / "state"),
-            "FAILOVER_INVENTORY": str(self.folder / "inventory.yaml"),
-            "REDIS_PASSWORD": PASSWORD,
-            "NO_COLOR": "1",
-        }
-        return subprocess.Popen(
-            [sys.executable, "-m", "orchestrator.cli", *words],
-            env=environment,
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            text=True,
-        )
-
-    def run(self, *words: str) -> tuple[int, str]:
-        """The exit code of a command of ``failover``, and what it said."""
-        process = self.start(*words)
-        out, _ = process.communicate(timeout=180)
-        return process.returncode, out
 
     def in_order(self) -> tuple[Server, Server]:
         """The master first."""
@@ -163,7 +135,7 @@ def a_pair(folder: Path) -> Iterator[Pair]:
     """ny is the master, and nj replicates it. Skips the test where there is no Redis."""
     if shutil.which("redis-server") is None:
         pytest.skip("no Redis: install redis-server")
-    pair = Pair(folder)
+    pair = Pair(folder, variables={"REDIS_PASSWORD": PASSWORD})
     with socket.socket() as one, socket.socket() as other:
         one.bind(("127.0.0.1", 0))
         other.bind(("127.0.0.1", 0))
