@@ -61,7 +61,7 @@ def _may_be_text(schema: Any) -> bool:
 
 EVENTS = get_args(get_args(ev.Event)[0])
 # Definitions are recorded as they were read; readings are values of a vocabulary.
-DEFINITIONS = frozenset({"Runbook", "Inventory"})
+DEFINITIONS = frozenset({"Runbook", "Inventory", "FamilyFile"})
 
 
 @pytest.mark.parametrize("model", EVENTS, ids=lambda model: model.model_fields["kind"].default)

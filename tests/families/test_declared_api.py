@@ -165,6 +165,8 @@ MISTAKES = {
     "half a part": ("get: [jobs]", "get: ['jobs-{room}']", "half-word"),
     "an unknown option": ("pick: {room: '{room}'}", "pick: {room: '{rom}'}", "unknown-option"),
     "a name in a body": ("by: '{username}'", "by: 'user {username}'", "half-word"),
+    "a secret in a body": ("by: '{username}'", "password: word", "secret-written"),
+    "a secret in a query": ("state: waiting", "api_token: word", "secret-written"),
     "pick without rows": ("    rows: /jobs\n    pick", "    pick", "wrong-value"),
     "rows that are no pointer": ("rows: /jobs", "rows: jobs", "field-source"),
     "counted rows of nothing": ("from: '@code'", "from: '@rows'", "field-source"),

@@ -59,6 +59,7 @@ MISTAKES = {
         "  writers_password: {says: x}\n  writers: {says",
         "option-secret",
     ),
+    "a secret among the driver's arguments": ("connect_timeout: 3,", "password: word,", "secret-written"),
     "an option that every site has": ("  writers: {says", "  address: {says: x}\n  writers: {says", "option-given"),
     "a default of another type": (
         "  writers: {says",

@@ -37,7 +37,7 @@ _CHANGES = re.compile(
 
 def lint_family(family: FamilyFile, *, file: str | None = None, lines: Lines | None = None) -> list[Finding]:
     """Errors and warnings, in the order of the file. Errors forbid its use."""
-    told = [*_options(family), *_readings(family), *_actions(family), *_whole(family)]
+    told = [*_options(family), *_readings(family), *_actions(family), *_whole(family), *_secrets(family)]
     return findings_of(told, file=file, lines=lines)
 
 
@@ -56,6 +56,31 @@ def _options(file: FamilyFile) -> Iterator[Diagnostic]:
         fits = option.default is None or isinstance(option.default, str if option.type == "text" else int)
         if not fits:
             yield _error((*path, "default"), "option-default", f"the default of {name} is no {option.type}")
+
+
+def _secrets(file: FamilyFile) -> Iterator[Diagnostic]:
+    """A family file is shown, and recorded with every run."""
+    hint = "a password belongs into the site's login, and a token into its options"
+    if file.connect.sql is not None:
+        for name in filter(_SECRET.search, file.connect.sql.arguments):
+            yield _error(
+                ("connect", "sql", "arguments", name), "secret-written", f"{name} would be seen by all", hint
+            )
+    for room, everything in (("readings", file.readings), ("actions", file.actions)):
+        for name, one in everything.items():
+            requests = () if one.http is None else (one.http,) if isinstance(one, ReadingFile) else one.http
+            for key in {key for request in requests for key in (*request.query, *_keys(request.body))}:
+                if _SECRET.search(key):
+                    yield _error((room, name, "http"), "secret-written", f"{key} would be seen by all", hint)
+
+
+def _keys(value: object) -> Iterator[str]:
+    if isinstance(value, Mapping):
+        for key, inner in value.items():
+            yield from (str(key), *_keys(inner))
+    elif isinstance(value, list | tuple):
+        for inner in value:
+            yield from _keys(inner)
 
 
 def _whole(file: FamilyFile) -> Iterator[Diagnostic]:
