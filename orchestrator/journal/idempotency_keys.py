@@ -46,8 +46,10 @@ def parts(plan: ev.Plan, options: Mapping[str, Any] | None = None) -> dict[str, 
         plain.pop(name, None)
     policy, approval, services = plain.pop("policy", {}), plain.pop("approval", None), plain.pop("services")
     rulings = policy.pop("transactions", {})
+    runbook, families = plain.pop("runbook"), plain.pop("families", None)
     asked = {
-        "the runbook": plain.pop("runbook"),
+        # What its steps send is in the file of a family that is declared.
+        "the runbook": [runbook, families] if families else runbook,
         "the direction": [plain.pop("pair"), plain.pop("source"), plain.pop("target")],
         "the services": services if "waves" in plain else sorted(services),
         "the inventory": _without(plain.pop("inventory"), "hooks"),

@@ -13,6 +13,7 @@ from orchestrator.family.registry import Registry
 from orchestrator.family.secrets import MARK, SecretStore
 from orchestrator.journal.idempotency_keys import NOT_ASKED, UsedKey, differences, parts, stored
 from orchestrator.model import events as ev
+from orchestrator.model.family_file import FamilyFile
 from orchestrator.model.inventory import Device
 from orchestrator.model.plan import ApprovalRule, Waves
 from orchestrator.operations.runs.idempotency import what_was_asked
@@ -20,6 +21,7 @@ from orchestrator.operations.runtime import Tools
 from tests.cli.complaints import untouched
 from tests.cli.shell import VPN, Shell
 from tests.core.builders import CHECK, a_plan
+from tests.families.declared import COUNTER
 from tests.hooks.hooking import a_hook
 
 COMMIT = ev.Ruling(choice="commit", reason="all other branches are committed", by="file a.yaml")
@@ -49,6 +51,7 @@ OTHERS: Mapping[str, list[ev.Plan]] = {
     "the runbook": [
         PLAN.model_copy(update={"runbook": a_plan(CHECK).runbook}),
         PLAN.model_copy(update={"runbook": PLAN.runbook.model_copy(update={"summary": "In disguise."})}),
+        PLAN.model_copy(update={"families": (FamilyFile.model_validate(COUNTER),)}),
     ],
     "the direction": [
         PLAN.model_copy(update={"source": PLAN.target, "target": PLAN.source}),
