@@ -94,7 +94,7 @@ KEYS = (
         "key-either-direction",
         "a key for one direction is accepted for the way back",
         (edit(parts, (_DIRECTION, f"sorted({_DIRECTION})")),),
-        caught_by=f"{_KEYS}::test_what_differs_is_named[the direction 2]",
+        caught_by=f"{_KEYS}::test_what_differs_is_named[the direction 3]",
     ),
     PartMutant(
         "key-order-of-waves",
