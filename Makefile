@@ -28,13 +28,16 @@ PIP_INSTALL := $(BIN)/python -m pip install -qq --disable-pip-version-check
 JOBS ?= 2
 PYTEST := $(BIN)/python -m pytest --hypothesis-profile=ci
 
+# A link that leads nowhere stops it. The variable silences a remark about other programs.
+MKDOCS := NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --strict --quiet
+
 # The folders of `make test-fast`, and the only list of them. Those with sockets, processes or long walks are not in it.
 # --ignore leaves out what kills runs at every instant.
 FAST := architecture core definitions dryrun hooks reports semp snapshot world world_amps
 FAST_NOT := core/test_kill.py core/test_any_world.py
 
 # A planned move of the embedded simulated pair, with the decisions on its prepared transactions made beforehand.
-DEMO := $(BIN)/failover controlled --vpn Trading_VPN --yes --xa examples/demo-decisions.yaml
+DEMO := $(BIN)/failover controlled Trading_VPN --yes --xa examples/demo-decisions.yaml
 DEMO_STATE := .demo
 
 # Pins keep their versions unless pyproject.toml forbids them; the newest ones: make pins UPGRADE=--upgrade
@@ -57,6 +60,7 @@ test: $(HAS_DEV) $(HAS_KERBEROS) ## Everything that must hold: format, lint, typ
 	$(call stage,lint,$(BIN)/ruff check .)
 	$(call stage,types,$(BIN)/mypy)
 	$(call stage,architecture,$(PYTEST) -q --no-header tests/architecture)
+	$(call stage,documents,$(MKDOCS))
 	$(call stage,tests,$(PYTEST) -n $(JOBS) --dist worksteal --durations 20)
 
 .PHONY: test-fast
@@ -71,14 +75,41 @@ proof: $(HAS_DEV) $(HAS_KERBEROS) ## The long forms of what `make test` samples:
 	$(call stage,long tests,$(PYTEST) -n $(JOBS) --dist worksteal --durations 20 --long -m long)
 
 .PHONY: real
-real: $(HAS_DEV) ## Moves of real PostgreSQL, Redis and RabbitMQ servers under load, each killed and resumed 25 times
+real: $(HAS_DEV) ## Moves of real PostgreSQL, Redis, RabbitMQ and NATS servers under load, each killed and resumed 25 times
 	$(call stage,real servers,$(PYTEST) -n $(JOBS) --dist loadfile --durations 20 --long tests/real)
+
+# The versions of what it needs, for an installer that takes no hashes: pipx install --pip-args="--constraint …".
+.PHONY: wheel
+wheel: $(HAS_RUN) ## The wheel, with the constraints beside it, in dist
+	@rm -rf dist
+	$(BIN)/python -m hatchling build --target wheel --directory dist
+	@sed -n 's/^\([a-z0-9][^ ]*==[^\\]*[^ \\]\).*/\1/p' requirements/run.txt > dist/constraints.txt
+
+# It is installed from the bundle at once, in a fresh environment and without an index: what cannot be installed is no bundle.
+.PHONY: bundle
+bundle: wheel ## Everything to install without a network, in build/bundle: pinned wheels, checksums, a script
+	install/bundle.sh $(BIN)/python "$$(ls dist/failover-*.whl)" build/bundle
+	@rm -rf build/try
+	PYTHON=$(BIN)/python build/bundle/install.sh build/try
+	@FAILOVER_STATE=build/try/state build/try/bin/failover runbook show solace/controlled >/dev/null && rm -rf build/try
+
+.PHONY: man
+man: $(HAS_RUN) ## Manual pages, one for each command, in build/man
+	@$(BIN)/failover man build/man
 
 .PHONY: demo
 demo: $(HAS_RUN) ## Move a message VPN of the simulated pair, from a fresh start
 	@rm -rf $(DEMO_STATE)
 	@mkdir -m 700 $(DEMO_STATE)
 	env -u FAILOVER_JOURNAL -u FAILOVER_INVENTORY FAILOVER_STATE=$(DEMO_STATE) $(DEMO)
+
+.PHONY: docs
+docs: $(HAS_DEV) ## Build the documents as a site, in build/site
+	$(call stage,documents,$(MKDOCS))
+
+.PHONY: pictures
+pictures: $(HAS_DEV) ## Make the pictures of the documents again, from the program itself; needs tmux and chromium
+	$(BIN)/python docs/pictures/make.py
 
 .PHONY: lint
 lint: $(HAS_DEV) ## Format check, lint and types only
@@ -95,6 +126,10 @@ format: $(HAS_DEV) ## Format the sources and mend what can be mended
 bench: $(HAS_DEV) ## Print the figures; some only: make bench ONLY="name …" ROWS=1000000
 	$(BIN)/python -m bench.run $(ONLY) $(if $(ROWS),--rows $(ROWS))
 
+.PHONY: bench-peers
+bench-peers: $(HAS_DEV) ## The same work by this program and others: make bench-peers ONLY="ssh steps postgresql" ROUNDS=5
+	$(BIN)/python -m bench.peers.run $(ONLY) $(if $(ROUNDS),--rounds $(ROUNDS))
+
 .PHONY: pins
 pins: ## Compute requirements/ anew from pyproject.toml (needs uv)
 	@command -v uv >/dev/null || { echo 'make pins needs uv on the PATH' >&2; exit 1; }
@@ -102,6 +137,7 @@ pins: ## Compute requirements/ anew from pyproject.toml (needs uv)
 	$(COMPILE) --group dev --constraints requirements/run.txt pyproject.toml -o requirements/dev.txt
 	$(COMPILE) --group pyproject.toml:apart --constraints requirements/dev.txt \
 		--no-emit-package pyspark --no-emit-package py4j --no-emit-package pyarrow -o requirements/apart.txt
+	$(COMPILE) --group pyproject.toml:docs --constraints requirements/dev.txt -o requirements/docs.txt
 	$(COMPILE) --group pyproject.toml:kerberos --constraints requirements/dev.txt -o requirements/kerberos.txt
 
 .PHONY: clean
@@ -121,8 +157,9 @@ $(HAS_RUN): requirements/run.txt pyproject.toml | $(BIN)/pip
 	@touch $@
 
 # dev.txt holds all that run.txt holds, in the same versions. Two tests have a process with apart.txt on its path.
-$(HAS_DEV): requirements/dev.txt requirements/run.txt requirements/apart.txt pyproject.toml | $(BIN)/pip
+$(HAS_DEV): requirements/dev.txt requirements/docs.txt requirements/run.txt requirements/apart.txt pyproject.toml | $(BIN)/pip
 	$(PIP_INSTALL) --require-hashes -r requirements/dev.txt
+	$(PIP_INSTALL) --require-hashes -r requirements/docs.txt
 	rm -rf $(VENV)/apart
 	$(PIP_INSTALL) --require-hashes --no-deps --target $(VENV)/apart -r requirements/apart.txt
 	$(PIP_INSTALL) --no-deps --no-build-isolation -e .

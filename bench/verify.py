@@ -10,10 +10,10 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from bench._pairs import bench_pair, lead_in
-from orchestrator.cli.render.records import exported
 from orchestrator.clock import VirtualClock
 from orchestrator.journal.journal import Journal
 from orchestrator.journal.signing import Signer, Verifier, generate
+from orchestrator.operations.runs.run_document import exported
 from orchestrator.operations.verify import Doubts, Exported, Stored, Verdict, verdict_of
 
 LANES = 3_000

@@ -30,14 +30,16 @@ def spelled_out(text: str) -> str:
 
 
 def typed(name: str) -> str:
-    """A name of a service as a person types it into a shell; it holds no quotes (``site.SERVICE_NAME``)."""
-    return name if name.replace("_", "").replace("-", "").isalnum() else f'"{name}"'
+    """A name of a service as an operator types it into a shell, as a plain word of a command. It holds no quotes
+    (``site.SERVICE_NAME``); one that looks like an option is given as the value of one."""
+    word = name if name.replace("_", "").replace("-", "").isalnum() else f'"{name}"'
+    return f"--service={word}" if name.startswith("-") else word
 
 
 def json_escaped(document: str) -> str:
     """A JSON document with the same value, without any of these characters but the line ends between its parts.
 
-    JSON escapes C0 itself; the others may stand in its strings as they are (RFC 8259, section 7), and only there.
+    JSON escapes C0 itself; the others may be in its strings as they are (RFC 8259, section 7), and only there.
     """
     return _NOT_ASCII.sub(lambda found: _as_json(ord(found[0])), document)
 

@@ -72,7 +72,7 @@ class VirtualClock:
 class ScaledClock:
     """Time that runs ``factor`` times as fast as ``base``, and can be let pass at once: for rehearsals.
 
-    ``advance`` jumps ahead; inside ``rushing`` nobody waits, as with a ``VirtualClock``. A change of ``factor`` holds
+    ``advance`` jumps ahead; inside ``rushing`` no one waits, as with a ``VirtualClock``. A change of ``factor`` holds
     from that moment on, so that time never steps back.
     """
 

@@ -25,11 +25,11 @@ process exit code it leads to. Foreign exceptions are mapped to these at the bou
     │   │   └── JournalLost               what a run is recorded in was deleted, replaced or cut: it never comes back
     │   ├── JournalCorrupt                the record does not prove itself
     │   ├── NoSuchRun                 2
-    │   ├── KeyUsed                   2   the caller's key has begun another run already
-    │   ├── LeaseHeld                 8   somebody else acts on this service or run
+    │   ├── KeyUsed                   2   the caller's key has started another run already
+    │   ├── LeaseHeld                 8   another person acts on this service or run
     │   └── LeaseLost                 8   we no longer may act on it
-    ├── NotStarted                    3   a run could not begin; nothing was changed
-    ├── HookFailed                    6   somebody who is to be told of an event was not
+    ├── NotStarted                    3   a run could not start; nothing was changed
+    ├── HookFailed                    6   a person who is to be told of an event was not
     ├── ComputationFailed             6   a computation over exports broke off: memory, disk, a cluster that is away
     ├── OutputLost                    6   what was to be printed or written could not be
     └── IllegalTransition            70   the lifecycle table forbids the event: a bug, or a forged journal
@@ -105,7 +105,7 @@ class Forbidden(NotObeyed):
 
 
 class PerhapsObeyed(AdapterError):
-    """Nobody can say whether the device obeyed. Only a reading can tell."""
+    """No one can say whether the device obeyed. Only a reading can tell."""
 
 
 class ConnectionLost(PerhapsObeyed):
@@ -140,7 +140,7 @@ class JournalUnavailable(JournalError):
 
 _BY_HAND = (
     "nothing was sent after that; compare both sites with `failover status` before anything else: this record cannot be"
-    " resumed (docs/records.md, 'When the journal is lost')"
+    " resumed (docs/explanation/records.md, 'When the journal is lost')"
 )
 
 
@@ -155,7 +155,7 @@ _NO_PROOF = "`failover runs verify` checks every run; how the sites stand is see
 
 
 class JournalCorrupt(JournalError):
-    """A record was edited, deleted, reordered or cut off. Nothing goes on from such a record."""
+    """A record was edited, deleted, reordered or cut off. Nothing continues from such a record."""
 
     def __init__(self, sentence: str, *, hint: str = "") -> None:
         super().__init__(sentence, hint=hint or _NO_PROOF)
@@ -168,7 +168,7 @@ class NoSuchRun(JournalError):
 
 
 class KeyUsed(JournalError):
-    """The key given for a new run has begun one already; ``run`` is its name."""
+    """The key given for a new run has started one already; ``run`` is its name."""
 
     exit_code = 2
 
@@ -190,7 +190,7 @@ class LeaseLost(JournalError):
 
 
 class NotStarted(FailoverError):
-    """A run could not begin, or looking ahead at one could not: a device is away or refuses us. Nothing was changed."""
+    """A run could not start, or looking ahead at one could not: a device is away or refuses us. Nothing was changed."""
 
     exit_code = 3
 
@@ -212,7 +212,7 @@ class ComputationFailed(FailoverError):
 
 
 class OutputLost(FailoverError):
-    """A result could not be written. ``is_reader_gone``: only because nobody reads it any more, as with ``| head``."""
+    """A result could not be written. ``is_reader_gone``: only because no one reads it any more, as with ``| head``."""
 
     exit_code = 6
 

@@ -12,7 +12,7 @@ DOCUMENT_BYTES_MAX = 64 * 1024 * 1024
 
 
 def read_document(path: Path, *, bytes_max: int = DOCUMENT_BYTES_MAX) -> bytes:
-    """What is in a file, or pipe, that somebody named. Raises ``OSError``: also when there is more of it than that."""
+    """What is in a file, or pipe, that a person named. Raises ``OSError``: also when there is more of it than that."""
     with path.open("rb") as stream:
         return _read(stream.fileno(), bytes_max)
 

@@ -1,6 +1,6 @@
 """How another Python process is started: never with code from the working directory (CWE-427).
 
-``python -m`` and ``python -c`` look for modules in the working directory first, which may belong to anybody. This is
+``python -m`` and ``python -c`` search for modules in the working directory first, which may belong to anybody. This is
 the only place that names the interpreter; all who start one do so through it.
 """
 

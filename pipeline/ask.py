@@ -14,7 +14,7 @@ class Ask:
 
     ``active``: the site that serves clients now. ``failover_at``: seconds since the epoch. ``clock_skew_s``: how far
     the brokers' clocks may be apart from ours. ``interval_s``: width of the intervals around the fail-over.
-    ``everything_above``: share of rows to be looked at closer from which on nothing is left out first; from the same
+    ``everything_above``: share of rows to be read in detail from which on nothing is left out first; from the same
     share of rows to be read for it, all are read.
     ``equal_duplicates``: also seek ids that both sites hold several times, which needs every row.
     ``numbers_log2``: how wide a bucket of fingerprints is (default: as ``pipeline.width`` judges).

@@ -180,7 +180,7 @@ def _about_clocks(service: ServiceReport, ask: Ask) -> Iterator[Finding]:
 
 
 def _about(service: ServiceReport, left: Side, right: Side) -> Iterator[Finding]:
-    """What a person should look at, of one service."""
+    """What a person should check, of one service."""
     sites = {"left": left.manifest.site, "right": right.manifest.site}
     roles = {one.role for one in (left.manifest.service(service.name), right.manifest.service(service.name)) if one}
     if roles == {"active"}:

@@ -9,7 +9,7 @@ from defusedxml.ElementTree import fromstring
 
 _SVG = "http://www.w3.org/2000/svg"
 _WIDTH, _HEIGHT = 860, 220
-# How wide a name may be. What is simulated stands at its beginning, what tells rows apart at its end.
+# How wide a name may be. What is simulated is at its start, what tells rows apart at its end.
 _LABEL = 380
 _SHORTENED = "length(datum.label) > 60 ? slice(datum.label, 0, 25) + '…' + slice(datum.label, -34) : datum.label"
 
@@ -66,7 +66,7 @@ def _element(text: str) -> Element | None:
     # A page in HTML knows the element without its namespace.
     for one in found.iter():
         one.tag = str(one.tag).removeprefix(f"{{{_SVG}}}")
-        # Names of rows stand in these, too, and Python leaves "<" in an attribute as it is.
+        # Names of rows are in these, too, and Python leaves "<" in an attribute as it is.
         for name in [name for name in one.attrib if name.startswith("aria-")]:
             del one.attrib[name]
     return found

@@ -1,8 +1,8 @@
 """Collects one site's messages into an export: resumable, with progress, in bounded memory.
 
-The device side is behind ``Source``. What was committed is never read again: after a crash the collection goes on
+The device side is behind ``Source``. What was committed is never read again: after a crash the collection continues
 behind the last committed message, and what lay on disk beyond it is removed first. It commits by time as well as by
-rows, or a slow device would have to be read from its beginning again. This file must never decide what the messages
+rows, or a slow device would have to be read from its start again. This file must never decide what the messages
 mean.
 """
 
@@ -55,7 +55,7 @@ class Job:
         unknown: tuple[str, ...] = (),
         dumps: DumpsRead | None = None,
     ) -> Manifest:
-        """What is said of it at its end."""
+        """What is reported of it at its end."""
         return Manifest(
             site=self.site,
             simulated=self.simulated,
@@ -87,7 +87,7 @@ def collect(
 
     Raises ``DefinitionError`` when the directory holds another export, ``LeaseHeld`` when another process collects
     into it, ``OutputLost`` when it cannot be written; what the source raises goes through. After any of these the same
-    call goes on where this one stopped.
+    call continues where this one stopped.
     """
     with collecting(directory, Opening(site=job.site, run=job.run, started_at=clock.now())) as log:
         _Collection(source, directory, job, log, clock, observe, bounds).run()

@@ -126,7 +126,7 @@ def run_history(
 
 @contextmanager
 def _engine(settings: Settings, places: Sequence[Place], rows: int, out: str | None, say: Say) -> Iterator[Executor]:
-    """The engine that suits, begun only where its result can be put."""
+    """The engine that suits, started only where its result can be put."""
     written = [] if out is None else [check_free(out)]
     name = chosen(settings, [*places, *written], rows)
     with engine_for(settings, name, rows, say) as engine:

@@ -1,4 +1,4 @@
-"""The record of a collection under way: which files count, which endpoints are done, where to go on.
+"""The record of a collection under way: which files count, which endpoints are done, where to continue.
 
 One JSON object a line, each on disk before the next message is read. A last line that is torn never happened: its
 files are then swept away with everything else that no line names.
@@ -33,7 +33,7 @@ class _Strict(BaseModel):
 
 class Opening(_Strict):
     """The first line: whose collection this is, and of which dumps, if of dumps. One that says something else is not
-    gone on with."""
+    resumed."""
 
     site: str
     run: str | None = None
@@ -60,7 +60,7 @@ class Halfway(_Strict):
 
     @property
     def cursor(self) -> Cursor:
-        """Behind which message it goes on."""
+        """Behind which message it continues."""
         return Cursor(self.position, self.message_id)
 
 
@@ -107,9 +107,9 @@ class CommitLog:
     """The record of one directory; holds it against every other process until closed."""
 
     def __init__(self, directory: Path, opening: Opening) -> None:
-        """Begin a collection in ``directory``, or go on with the one that is there.
+        """Start a collection in ``directory``, or continue with the one that is there.
 
-        Raises ``LeaseHeld`` when another process collects into it, ``DefinitionError`` when it is somebody else's, or
+        Raises ``LeaseHeld`` when another process collects into it, ``DefinitionError`` when it is another person's, or
         holds an export that has ended.
         """
         self._directory = directory
@@ -136,12 +136,12 @@ class CommitLog:
 
     @property
     def halfway(self) -> Halfway | None:
-        """The endpoint to go on with first."""
+        """The endpoint to continue with first."""
         return self.commits[-1].halfway if self.commits else None
 
     @property
     def mark(self) -> DumpMark | None:
-        """Where in the dumps to go on."""
+        """Where in the dumps to continue."""
         return self.commits[-1].mark if self.commits else None
 
     @property
@@ -178,7 +178,7 @@ class CommitLog:
         return manifest
 
     def _begin(self, opening: Opening) -> None:
-        """Looked for only now: until we held the record, another process could end its export."""
+        """Searched for only now: until we held the record, another process could end its export."""
         if (self._directory / MANIFEST).exists():
             (self._directory / NAME).unlink(missing_ok=True)
             raise _finished(self._directory)
@@ -200,7 +200,7 @@ class CommitLog:
 
 @contextmanager
 def collecting(directory: Path, opening: Opening) -> Iterator[CommitLog]:
-    """The record of a collection into ``directory``, begun or gone on with; what no line of it names is removed.
+    """The record of a collection into ``directory``, started or resumed; what no line of it names is removed.
     One that was killed between its manifest and the removal of its record is ended once more.
 
     Raises ``DefinitionError`` when the directory holds an export that has ended, and the errors of ``CommitLog``.

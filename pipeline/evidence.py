@@ -2,7 +2,7 @@
 
 docs/sources/solace-procedure.md, fail-back: it is safe when every replicated message of before the fail-over has been
 consumed, or both sites hold the same. A report says so of the moment its exports were taken; it goes stale, since what
-held then need not hold now. Needs neither Parquet nor Spark. This file must never look at a device.
+held then need not hold now. Needs neither Parquet nor Spark. This file must never check a device.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ def objections(report: Report, wanted: Return, *, now: float, fresh_s: float = F
     for name in wanted.services:
         service = told.get(name)
         if service is None:
-            found.append(_error("evidence-service", f"the report does not tell of {name}"))
+            found.append(_error("evidence-service", f"the report has nothing about {name}"))
             continue
         found += _of_another_moment(report, service, wanted)
         if service.verdict != "safe":
@@ -89,9 +89,9 @@ def _about_something_else(report: Report, wanted: Return) -> list[Finding]:
 
 def _other_run(told: str | None, recorded: str | None) -> str:
     if told is None:
-        return f"its snapshots were taken without `--run {recorded}`, so of which fail-over it is nobody can tell"
+        return f"its snapshots were taken without `--run {recorded}`, so its fail-over is unknown"
     if recorded is None:
-        return f"the report is of run {told}, and no record here tells of a fail-over that stands"
+        return f"the report is of run {told}, and no record here has a fail-over that is in force"
     return f"the report is of run {told}, not of {recorded}"
 
 
@@ -115,7 +115,7 @@ def _stale(report: Report, now: float, fresh_s: float) -> list[Finding]:
     if age < 0:
         return [_error("evidence-future", f"the snapshots were taken at {iso(taken)}, which lies ahead")]
     if age > fresh_s:
-        text = f"the older snapshot was begun {age:,.0f} s ago; at most {fresh_s:,.0f} s are accepted"
+        text = f"the older snapshot was started {age:,.0f} s ago; at most {fresh_s:,.0f} s are accepted"
         return [_error("evidence-stale", text)]
     return []
 

@@ -1,7 +1,7 @@
 """What the explanations of a message depend on that only one site has (``why`` of ``sql/reconcile.sql``).
 
 The time between the two snapshots explains two kinds: what was spooled after the other site was read, and what was
-consumed before it was read. A message can only have been consumed when it stood at the head of its endpoint, before
+consumed before it was read. A message can only have been consumed when it was at the head of its endpoint, before
 the first message that both sites still hold; that consumers take messages in order is assumed, and stated. An endpoint
 that is not there consumed nothing.
 

@@ -37,7 +37,7 @@ def fault_of(error: Exception) -> FailoverError:
     look = _LOOK.search(text)
     if look is not None and "FAILED_READ_FILE" in text:
         why = "permission denied" if "Permission denied" in text else "it was removed, or the disk fails"
-        return DefinitionError(f"cannot be read: {why}", file=look[1], hint="mend that and start again")
+        return DefinitionError(f"cannot be read: {why}", file=look[1], hint="fix that and start again")
     if "FAILED_READ_FILE" in text or "CANNOT_READ_FILE" in text or "is not a Parquet file" in text:
         column = _COLUMN.search(text)
         which = f"column {column[1]} cannot be read" if column else "not a whole Parquet file"

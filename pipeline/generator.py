@@ -149,7 +149,7 @@ def _spooled(shape: Shape, number: int) -> int:
 
 
 def _chosen(shape: Shape, endpoint: Callable[[int], int]) -> Truth:
-    """Who is how: displaced ones first, since they need room; nobody is two things."""
+    """Who is how: displaced ones first, since they need room; no one is two things."""
     chance = random.Random(shape.seed)
     apart = range(0, max(0, shape.messages - _STRIDE), 4 * _STRIDE)
     fitting = [number for number in apart if endpoint(number) == endpoint(number + _STRIDE)]

@@ -1,6 +1,6 @@
 """The JVM that PySpark starts, as the system knows it: a child of this process, with its output in a file.
 
-PySpark tells nobody which process it started, nor where its output shall go, so both are settled around its start: the
+PySpark tells no one which process it started, nor where its output shall go, so both are settled around its start: the
 output by the descriptors that a child inherits, the process by looking which child is new. Where the system does not
 list processes under ``/proc``, the JVM ends by itself when this process has ended.
 """
@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import IO
 
 _LOOK_S = 0.02
-# So often a JVM that was asked to end is looked at, which is ten seconds, before it is made to.
+# So often a JVM that was asked to end is checked, which is ten seconds, before it is made to.
 _LOOKS = 500
 _NOTED: list[int] = []
 

@@ -33,7 +33,7 @@ _ANY = (-(1 << 63), (1 << 63) - 1)
 _PIECE_BYTES = 4 << 20
 _AGAIN = "collect or copy it again"
 
-# Column, type, may it be empty, what it is. docs/pipeline.md shows this table; a test holds them together.
+# Column, type, may it be empty, what it is. docs/how-to/pipeline.md shows this table; a test holds them together.
 COLUMNS: tuple[tuple[str, pa.DataType, bool, str], ...] = (
     ("endpoint", pa.string(), False, "name of the queue or topic endpoint; for AMPS the topic and message type"),
     ("kind", pa.string(), False, "`queue`, `topic-endpoint`; AMPS: `topic` (its log), `sow` (its records)"),
@@ -60,7 +60,7 @@ SCHEMA = pa.schema([pa.field(name, kind, nullable=empty) for name, kind, empty, 
 _REQUIRED = frozenset(name for name, _, empty, _ in COLUMNS if not empty)
 
 DICTIONARIES = ["endpoint", "kind", "stream", "replicated"]
-# A closer look reads whole pages: small ones, so that it reads little beside what it looks for.
+# A closer check reads whole pages: small ones, so that it reads little beside what it searches for.
 ROWS_A_PAGE = 4_096
 _ENCODINGS = {
     "message_id": "DELTA_BYTE_ARRAY",
@@ -161,7 +161,7 @@ def _checked(place: Place, file: DataFile) -> Footer:
         raise DefinitionError(f"not a whole Parquet file: {_first_line(error)}", file=name, hint=_AGAIN) from error
     column = column or next((f"column {one} has empty values" for one in sorted(empty) if one in _REQUIRED), None)
     if column is not None:
-        raise DefinitionError(column, file=name, hint="docs/pipeline.md has the schema")
+        raise DefinitionError(column, file=name, hint="docs/how-to/pipeline.md has the schema")
     if strange is not None:
         raise DefinitionError(
             f"column {strange.column} holds {strange.value}, which no message has", file=name, hint=strange.allowed

@@ -1,6 +1,6 @@
 """What killed processes left behind, and its removal: directories that name their owners, once these are proven dead.
 
-Nobody's word is taken for it but the system's: each owner is known by its number and start on this machine
+No one's word is taken for it but the system's: each owner is known by its number and start on this machine
 (``orchestrator.journal.process_identity``). A JVM that is being started has no name yet; it is given a log that is
 locked, and holds the lock from its first moment to its last. What names no owner, is of another account or machine,
 or may be alive, stays.

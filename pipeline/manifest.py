@@ -74,7 +74,7 @@ class EndpointSnapshot(_Strict):
 
     @property
     def is_whole(self) -> bool | None:
-        """Was every message read? None when the endpoint did not tell its depth both before and after, as no dump does.
+        """Was every message read? None when the endpoint did not report its depth both before and after, as no dump does.
 
         Messages may be consumed while they are read. Where the counters tell how many, exactly these may be absent;
         where they do not, anything less than both depths is taken for an incomplete reading.

@@ -14,7 +14,7 @@ _ENDPOINTS_MAX = 20
 _INTERVALS_MAX = 24
 _PLANS = {
     "fingerprints": "fingerprints alone: all of them agree",
-    "drill": "fingerprints, and a closer look where they differ",
+    "drill": "fingerprints, and a detailed read where they differ",
     "everything": "every message by itself, since so many are concerned",
 }
 
@@ -102,7 +102,7 @@ def _timeline(spans: Sequence[Interval]) -> Iterator[str]:
 
 def _work(report: Report) -> Iterator[str]:
     work = report.work
-    looked = f"{work.rows_drilled:,} of {counted(work.rows, 'message')} looked at closer"
+    looked = f"{work.rows_drilled:,} of {counted(work.rows, 'message')} read in detail"
     yield f"compared on {work.engine} by {_PLANS[work.plan]}; {looked}"
     yield f"a message that differs was overlooked with a probability of at most {work.overlooked_at_most:.1e}"
     used = {why for one in report.endpoints for side in (one.missing, one.extra) for why in side.by_why}

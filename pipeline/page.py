@@ -51,7 +51,7 @@ def page_of(report: Report) -> bytes:
     work = report.work
     _note(
         body,
-        f"compared by {work.engine}; {work.rows_drilled:,} of {counted(work.rows, 'message')} looked at closer; a"
+        f"compared by {work.engine}; {work.rows_drilled:,} of {counted(work.rows, 'message')} read in detail; a"
         f" message that differs was overlooked with a probability of at most {work.overlooked_at_most:.1e};"
         f" made {iso(report.created_at)}; run {report.run or 'none'}; sha256 {report.checksum}",
     )

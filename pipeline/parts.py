@@ -1,6 +1,6 @@
 """Writes messages into Parquet files, one set of files for each partition, in bounded memory.
 
-A file has a name that readers overlook until ``close_all`` has ended it: nobody ever sees half of one. What was closed
+A file has a name that readers overlook until ``close_all`` has ended it: no one ever sees half of one. What was closed
 is on disk, and only then named to the caller.
 """
 

@@ -20,8 +20,8 @@ from orchestrator.files import DOCUMENT_BYTES_MAX
 from pipeline.manifest import NAME, Manifest, decode_manifest, fingerprint_of
 
 MAKE_ROOM = (
-    "make room on its disk; then the same command goes on where it stopped. In the directory itself delete nothing, or "
-    "all of it to begin anew"
+    "make room on its disk; then the same command continues where it stopped. In the directory itself delete nothing, or "
+    "all of it to start again"
 )
 """What to do where an export could not be written."""
 
@@ -112,7 +112,7 @@ class Place:
             raise DefinitionError(f"{self.name} cannot be made: {nearest} is not a directory that can be written")
 
     def files(self) -> list[Place]:
-        """The files in this directory, by name, but for hidden ones and those that begin with an underscore."""
+        """The files in this directory, by name, but for hidden ones and those that start with an underscore."""
         names = sorted(one.base_name for one in self._listed() if one.type == fs.FileType.File)
         return [self.child(name) for name in names if not name.startswith((".", "_"))]
 
@@ -172,7 +172,7 @@ def write_whole(path: Path, data: bytes) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
     beside = path.with_name(f".{path.name}.{os.getpid()}")
     try:
-        beside.unlink(missing_ok=True)  # of a process that died, and had our number; or somebody else's link
+        beside.unlink(missing_ok=True)  # of a process that died, and had our number; or another person's link
         with beside.open("xb") as stream:
             stream.write(data)
             stream.flush()
@@ -200,7 +200,7 @@ def read_manifest(place: Place) -> tuple[Manifest, str]:
             raise DefinitionError("there is no such export", file=place.name)
         raise DefinitionError(
             f"{place.name} has no {NAME}: no export, or its collection has not ended",
-            hint="end the collection first; it goes on from where it stopped",
+            hint="end the collection first; it continues where it stopped",
         )
     data = file.read()
     return decode_manifest(data, file.name), fingerprint_of(data)

@@ -1,4 +1,4 @@
-"""Which files a closer look reads, and which numbers of them: as few rows as can be told to Parquet in a few conditions.
+"""Which files a closer check reads, and which numbers of them: as few rows as can be told to Parquet in a few conditions.
 
 Row groups and pages without any wanted number are left out by their statistics. A condition of many ranges is slow, so
 files whose numbers are far apart are read apart, each with the ranges that concern it.
@@ -48,7 +48,7 @@ def readings(spans: Mapping[str, Range], wanted: Iterable[Range]) -> list[Readin
 
 def rows_read(wanted: Sequence[Range], rows_wanted: int) -> int:
     """About how many rows of both sides are read for ``rows_wanted`` in these ranges: with each range, at either side,
-    what stands beside it in its page."""
+    what is beside it in its page."""
     return rows_wanted + 2 * ROWS_A_PAGE * len(merged(wanted, len(wanted)))
 
 

@@ -1,4 +1,4 @@
-"""Compares two exports: one pass of fingerprints, a closer look where they differ, then the judgement.
+"""Compares two exports: one pass of fingerprints, a closer check where they differ, then the judgement.
 
 The steps are those of ``sql/reconcile.sql``, for whichever engine carries them out. Their answers grow with the endpoints
 and never with the messages. When nothing differs, the first query is the only one.
@@ -94,7 +94,7 @@ class _Reconciliation:
         spans: tuple[Interval, ...] = ()
         samples: tuple[Sample, ...] = ()
         if work.plan != "fingerprints":
-            self._say(f"looking closer at {work.rows_drilled:,} of {counted(work.rows, 'message')}")
+            self._say(f"reading in detail {work.rows_drilled:,} of {counted(work.rows, 'message')}")
             self._drill(tallies, work)
             self._explain(tallies)
             is_few = sum(tally.differences for tally in tallies.values()) <= _FEW
@@ -183,7 +183,7 @@ class _Reconciliation:
         )
 
     def _decide(self, tallies: Mapping[EndpointKey, Tally]) -> None:
-        """Which buckets are looked at closer: of endpoints in question only."""
+        """Which buckets are read in detail: of endpoints in question only."""
         ids = [number for number, key in self._names.items() if key in tallies and tallies[key].is_in_question]
         self._engine.given("in_question", pa.table({"endpoint_id": pa.array(ids, pa.int64())}))
         self._script.view("clusters")
@@ -212,7 +212,7 @@ class _Reconciliation:
             tallies[self._key(row)].add_breaks(row)
 
     def _near(self, work: Work) -> Near | None:
-        """What to read for the buckets that are looked at closer, and their table; None where that is too long to tell,
+        """What to read for the buckets that are read in detail, and their table; None where that is too long to tell,
         or most would be read for it."""
         if not self._engine.tells_ranges or work.buckets_drilled > _LISTED_MAX:
             self._engine.view("wanted_buckets", self._script.text("wanted", bits=self._bits))

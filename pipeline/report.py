@@ -38,7 +38,7 @@ WHYS = {
     "topic-absent": "the other site's log has nothing of the topic: is it logged there?",
     "not-dumped": "the other site's SOW of this topic was not dumped",
     "consumed-between": "at the head of its endpoint, which the other site gave to be read later: may be consumed",
-    "consumed-unpropagated": "at the head of its endpoint: may be consumed at the active site, which has not said so yet",
+    "consumed-unpropagated": "at the head of its endpoint: may be consumed at the active site, not reported yet",
 }
 
 
@@ -207,7 +207,7 @@ class Work(_Strict):
 
 
 class Sample(_Strict):
-    """One difference, to look at. ``elsewhere``: the endpoint in which the other site has it."""
+    """One difference, to check. ``elsewhere``: the endpoint in which the other site has it."""
 
     kind: str
     service: str

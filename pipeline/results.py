@@ -1,4 +1,4 @@
-"""Writes results so that nobody ever takes half of one for a whole.
+"""Writes results so that no one ever takes half of one for a whole.
 
 On this machine a result grows in a hidden directory beside its place and is moved there at the end; when it breaks
 off, that directory is removed, and that of a killed process by the next one that writes there. At a URI, where nothing
@@ -98,7 +98,7 @@ def _move(growing: Path, target: Path) -> None:
 
 
 def _of_target(error: FailoverError, growing: Path, target: Path) -> OutputLost | None:
-    """``error`` as one of the result, None where it is none: nobody knows the hidden directory in which it grew, and
+    """``error`` as one of the result, None where it is none: no one knows the hidden directory in which it grew, and
     what an engine says of a full disk there names no remedy, or that of the scratch space."""
     if str(growing) in str(error) and isinstance(error, OutputLost):
         return OutputLost(str(error).replace(str(growing), str(target)), hint=error.hint or _ELSEWHERE)

@@ -28,7 +28,7 @@ SOW: Kind = "sow"
 KEPT: frozenset[str] = frozenset({LOG, SOW})
 
 # A replication group message id ends in a 64-bit number, written as two groups of eight hexadecimal digits; what
-# stands before it names where the numbers were given out. An AMPS identity is `client name hash|client seq`.
+# is before it names where the numbers were given out. An AMPS identity is `client name hash|client seq`.
 _GROUP_ID = re.compile(r"(.+)-([0-9a-f]{8})-([0-9a-f]{8})")
 _CLIENT_ID = re.compile(r"(\d+)\|(0|[1-9]\d*)")
 OPAQUE = "#"

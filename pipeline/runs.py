@@ -45,7 +45,7 @@ SCHEMA = pa.schema([pa.field(name, kind, nullable=empty) for name, kind, empty, 
 
 def write_runs(directory: Path, runs: Iterable[tuple[str, Iterable[Mapping[str, Any]]]]) -> int:
     """Write each run's stored records (``run``, ``seq``, ``at``, ``lane``, ``event``, ``hash``, ``simulated``,
-    perhaps ``signature``) into a file of its own, all of it or nothing; an earlier export of the same run is replaced.
+    perhaps ``signature``) into a separate file, all of it or nothing; an earlier export of the same run is replaced.
     Returns how many records.
 
     For the owner only, as the journal is. Raises ``OutputLost``.

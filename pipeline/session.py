@@ -104,7 +104,7 @@ class SparkSettings:
             "spark.driver.host": "127.0.0.1",
             "spark.driver.bindAddress": "127.0.0.1",
             "spark.sql.shuffle.partitions": "8",
-            # More than 32 files are else looked for by a job, which takes longer than one look after the other.
+            # More than 32 files are else searched for by a job, which takes longer than one check after the other.
             "spark.sql.sources.parallelPartitionDiscovery.threshold": "10000",
             "spark.local.dir": str(scratch),
             **(_ONE_COMPILER if self._is_below(MEDIUM) else {}),
@@ -118,12 +118,13 @@ class SparkSettings:
             "spark.driver.defaultJavaOptions": _quoted(f"-Djava.io.tmpdir={scratch}"),
             "spark.sql.warehouse.dir": str(scratch / "warehouse"),
             "spark.sql.catalogImplementation": "in-memory",
-            # Hadoop gives what it writes the modes of a umask of its own, 022; results are their owner's alone.
+            # Hadoop gives what it writes the modes of a separate umask, 022; results are their owner's alone.
             "spark.hadoop.fs.permissions.umask-mode": "077",
             "spark.ui.showConsoleProgress": "false",
             # Generated code is kept: a reconciliation has more than the 100 pieces that Spark keeps by itself.
             "spark.sql.codegen.cache.maxEntries": "1000",
-            # What is held is read once or twice: to look for a shorter form of it takes longer than to hold it as it is.
+            # What is held is read once or twice: to search for a shorter form of it takes longer than to hold it as
+            # it is.
             "spark.sql.inMemoryColumnarStorage.compressed": "false",
             # No page shows the plans, which Spark else writes out again at every stage of a query.
             "spark.sql.ui.explainMode": "simple",
@@ -280,7 +281,7 @@ def _start(conf: Mapping[str, str]) -> SparkSession:
 
 @contextmanager
 def _undisturbed() -> Iterator[None]:
-    """Within this block a first Ctrl-C or SIGTERM waits for its end: a JVM that is being started is nobody's yet, and
+    """Within this block a first Ctrl-C or SIGTERM waits for its end: a JVM that is being started is no one's yet, and
     would be left behind. Then it means what it meant before, and not what PySpark would make of it: that asks the JVM
     something in the middle of another question."""
     if threading.current_thread() is not threading.main_thread():
@@ -305,7 +306,7 @@ def _undisturbed() -> Iterator[None]:
 @contextmanager
 def _py4j_silent() -> Iterator[None]:
     """Within this block the bridge to the JVM does not print what it raises, too; nor does it set up logging, which it
-    does where nobody has."""
+    does where no one has."""
     root, bridge, nowhere = logging.getLogger(), logging.getLogger("py4j"), logging.NullHandler()
     root.addHandler(nowhere)
     propagate, bridge.propagate = bridge.propagate, False

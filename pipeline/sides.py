@@ -102,7 +102,7 @@ class Side:
 
 
 def _as_named(file: DataFile) -> str | None:
-    """The service where its directory does not tell it: readers do not agree on letters beyond ASCII in a path."""
+    """The service where its directory does not report it: readers do not agree on letters beyond ASCII in a path."""
     name, told = file.of_service, DataFile(path=file.path, rows=0, bytes=0).of_service
     is_plain = told == name and told not in ("", _HIVE_NULL) and (told or "").isascii()
     return None if is_plain else name

@@ -86,7 +86,7 @@ class Tally:
         return self.others if self.found is None else max(0, self.others - self.found)
 
     def add_chosen(self, row: Row) -> None:
-        """From what is to be looked at closer (section ``chosen``)."""
+        """From what is to be read in detail (section ``chosen``)."""
         self.unverified = row["unverified"]
         self.first_common_l, self.first_common_r = row["common_l"], row["common_r"]
         self.buckets_drilled = row["buckets_drilled"]
@@ -94,7 +94,7 @@ class Tally:
         self.rows_drilled = row["rows_drilled"]
 
     def add_messages(self, row: Row, *, is_all: bool) -> None:
-        """From the sums over the messages that were looked at closer (section ``sums``). ``is_all``: all were."""
+        """From the sums over the messages that were read in detail (section ``sums``). ``is_all``: all were."""
         self.found = row["found"]
         self.later += _later(row)
         self.differences = row["differences"]

@@ -18,14 +18,14 @@ _WIDER = (2, 5, 10, 15, 30, 60, 120, 240, 720, 1440)
 
 @dataclass(frozen=True, slots=True)
 class Scale:
-    """Where an interval begins, and how wide each is, in microseconds."""
+    """Where an interval starts, and how wide each is, in microseconds."""
 
     zero: int
     width: int
 
     @classmethod
     def of(cls, tallies: Iterable[Tally], origin: float | None, width_s: float) -> Scale:
-        """``origin``: an interval begins there (seconds since the epoch). ``width_s``: the width that is wanted."""
+        """``origin``: an interval starts there (seconds since the epoch). ``width_s``: the width that is wanted."""
         spans = [tally.span for tally in tallies if tally.span is not None]
         whole = max((last for _, last in spans), default=0.0) - min((first for first, _ in spans), default=0.0)
         return cls(round((origin or 0.0) * MICROS), round(_width(whole, width_s) * MICROS))

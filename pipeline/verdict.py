@@ -4,7 +4,7 @@ Pure. docs/sources/solace-procedure.md, fail-back: the risk of loss and duplicat
 gone, assuming replication was never disabled, once all replicated messages published before the fail-over have been
 consumed at the newly active site. Two tests tell: the endpoints on both sites have the same messages; or the oldest
 message of every endpoint was published after the fail-over. Here the first compares the messages, not their number,
-and the second looks at both sites: what the restored site still holds of before would be delivered again.
+and the second checks both sites: what the restored site still holds of before would be delivered again.
 
 The second says nothing of AMPS: a log and a SOW keep what was consumed. Where these differ it is not safe, or, if time
 or the age of the logs explains all of it, not known.
@@ -28,8 +28,8 @@ _ABSENT = "topic-absent"
 _DELAY_S = 1.0
 # What explains a message, and may be wrong: with these the number of lost ones has bounds.
 _PERHAPS = {
-    "consumed-between": "stood at the head of their endpoint and may have been consumed at the active site instead",
-    "consumed-unpropagated": "stood at the head of their endpoint and may have been consumed at the active site instead",
+    "consumed-between": "were at the head of their endpoint and may have been consumed at the active site instead",
+    "consumed-unpropagated": "were at the head of their endpoint and may have been consumed at the active site instead",
     "aged-out": "are older than the active site's log and may have been in it",
     "undecided": "are about as old as the active site's log and may have been in it",
     "expired": "had expired and may have been discarded at the active site",
@@ -145,7 +145,7 @@ def _why_not(endpoint: EndpointReport, known: Circumstances) -> str:
 def _unread(endpoints: Sequence[EndpointReport]) -> str:
     if any(False in (one.left.is_whole, one.right.is_whole) for one in endpoints):
         return f"{_named(endpoints)} were not read in full at both sites"
-    return f"{_named(endpoints)} did not tell how much they hold, so whether all was read is not known"
+    return f"{_named(endpoints)} did not report how much they hold, so whether all was read is not known"
 
 
 def _named(endpoints: Sequence[EndpointReport]) -> str:
@@ -197,7 +197,7 @@ def recovery_point(endpoints: Sequence[EndpointReport], known: Circumstances) ->
     for why, text in _PERHAPS.items():
         perhaps[text] += sum(one.before_failover.get(why, 0) for one in only_there)
     silent = sum(one.may_have_expired for one in only_there)
-    perhaps["may have expired at the active site: when they expire was not told"] += silent
+    perhaps["may have expired at the active site: when they expire was not reported"] += silent
     reasons = tuple(f"{number:,} {text}" for text, number in perhaps.items() if number)
     if not reasons:
         return Rpo(how="proven", low=low, high=low, reasons=("every message of both sites was compared",))

@@ -9,7 +9,7 @@ from proof.promises.facts import Plain
 
 
 def meaning_of(family: Family) -> Meaning:
-    """Of a family that the judge does not know: nobody else can say its facets once more."""
+    """Of a family that the judge does not know: no one else can say its facets once more."""
     serving = [model for model in family.readings.values() if Facet.SERVES in model.facets]
 
     def facets(reading: str, value: Plain) -> Facets:

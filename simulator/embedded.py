@@ -76,7 +76,7 @@ def _nodes(site: str, ha: bool) -> tuple[str, ...]:
 
 
 def _transactions() -> tuple[TransactionLayout, ...]:
-    """Two prepared and replicated ones, which somebody has to decide; the others can be ignored (seed, step 4)."""
+    """Two prepared and replicated ones, which an operator has to decide; the others can be ignored (seed, step 4)."""
     return (
         TransactionLayout(
             xid="0021B028-00-01",

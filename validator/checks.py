@@ -29,7 +29,7 @@ class Verdict:
 
 
 class Case:
-    """One topic on one link, with all that the checks look at."""
+    """One topic on one link, with all that the checks check."""
 
     __slots__ = ("back", "carriage", "fabric", "link", "relays", "source", "target", "topic")
 
@@ -177,7 +177,7 @@ def queue_passthrough(case: Case) -> Verdict | None:
         if passed is False:
             message = f"{target} does not pass the queue {topic} from group {group} through to {to}"
             return Verdict(Check.QUEUE_PASSTHROUGH, message, at, culprit=relay.destination)
-        message = f"whether {target} passes the queue {topic} from group {group} through to {to} cannot be told"
+        message = f"whether {target} passes the queue {topic} from group {group} through to {to} is unknown"
         undecided = Verdict(Check.QUEUE_PASSTHROUGH, message, at, is_decided=False, culprit=relay.destination)
     return undecided
 

@@ -1,4 +1,4 @@
-"""The change that mends a failed check, as XML to paste.
+"""The change that fixes a failed check, as XML to paste.
 
 Each fix is the smallest element that can be pasted as it is, with the place it goes to. What the configurations do
 not tell (the host another instance runs on) is written ``HOST``. Never edits a file.

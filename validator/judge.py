@@ -1,4 +1,4 @@
-"""Turns the verdicts of the nine checks into findings: which level, what AMPS does, what mends it.
+"""Turns the verdicts of the nine checks into findings: which level, what AMPS does, what fixes it.
 
 Also judges what is left of an expression when every known topic is accounted for. Never repeats a comparison that
 ``checks`` makes.
@@ -21,7 +21,7 @@ REFUSED = (
     "AMPS refuses the link {link}: the instance that detects it logs the reason and closes the connection, "
     "and nothing is replicated over the link"
 )
-UNKNOWN = "whether AMPS refuses the link {link} cannot be told from the configurations given"
+UNKNOWN = "the configurations do not show whether AMPS refuses the link {link}"
 
 # What follows when AMPS makes the link because the check is excluded ("Replication Configuration Validation").
 GIVES_UP: Mapping[Check, str] = {
@@ -29,8 +29,8 @@ GIVES_UP: Mapping[Check, str] = {
     Check.REPLICATE: "what is published to {topic} on {target} never reaches {source}: after a fail-over to {target} "
     "and back it is missing",
     Check.SOW: "{target} keeps no current values of {topic}: a query that {source} answers finds nothing there",
-    Check.CASCADE: "an instance behind {target} may hold other messages of {topic} than {source}, and {source} is "
-    "not told",
+    Check.CASCADE: "an instance behind {target} may hold other messages of {topic} than {source}, and {source} does "
+    "not receive them",
     Check.QUEUE: "the queue {topic} does not work",
     Check.KEYS: "the same messages make other records of {topic} on {target} than on {source}",
     Check.REPLICATE_FILTER: "{target} sends back another part of {topic} than it was sent",
@@ -62,7 +62,7 @@ def _unneeded(fabric: Fabric, needed: set[tuple[ReplicatedTopic, Check]]) -> Ite
     """Exclusions of checks that pass, for every topic, on every link the entry belongs to.
 
     ``cascade`` beside another exclusion is left alone: 60East's own example for a view server excludes both, with
-    instances in mind that nobody here knows of.
+    instances in mind that no one here knows of.
     """
     told: set[ReplicatedTopic] = set()
     for link in fabric.links:

@@ -23,7 +23,7 @@ class Level(StrEnum):
     """How much a finding matters.
 
     ``error``: AMPS would refuse the link, or documents that this must not be. ``risk``: AMPS makes the link, and the
-    mate is no fail-over target for the topic. ``note``: worth knowing. ``undecided``: the configurations do not tell.
+    mate is no fail-over target for the topic. ``note``: worth knowing. ``undecided``: the configurations do not report.
     """
 
     ERROR = "error"
@@ -54,7 +54,7 @@ class Spot(_Strict):
 
 
 class Fix(_Strict):
-    """The change that mends it: ``xml`` goes to ``where`` in the configuration of ``instance``, at ``at``."""
+    """The change that fixes it: ``xml`` goes to ``where`` in the configuration of ``instance``, at ``at``."""
 
     instance: str
     where: str

@@ -58,7 +58,7 @@ _KINDS: Mapping[str, _Kind] = {
 
 
 def links_out(node: Node) -> Sequence[Node] | None:
-    """The links that begin here; an instance also lists those that end here, as sources."""
+    """The links that start here; an instance also lists those that end here, as sources."""
     nodes = list_in(node, "replication")
     return None if nodes is None else [one for one in nodes if text_in(one, "client_type") != "source"]
 
@@ -99,7 +99,7 @@ def perform(instance: AmpsInstance, action: str, call: Call, permit: Permit) -> 
             if not sent:
                 raise
             return _half_done(writer, call, error, sent, len(paths))
-        # Before it leaves, too: whatever becomes of it, what the last sample shows is old from here on.
+        # Before it leaves, too: whatever becomes of it, what the last sample shows is old from now on.
         instance.samples.acted()
         try:
             writer.act(path)
@@ -133,7 +133,9 @@ def _transports(instance: AmpsInstance, service: str) -> list[str]:
         untold = [text_in(node, "name") or "one" for node in nodes if text_in(node, "type") is None]
         if untold:  # it may be the one that takes the mate's link
             names = ", ".join(untold)
-            raise _nothing(instance, f"it does not tell what {names} are for: name client_transports in the options")
+            raise _nothing(
+                instance, f"it does not report what {names} are for: name client_transports in the options"
+            )
         nodes = [node for node in nodes if text_in(node, "type") not in REPLICATION_TYPES]
     else:
         missing = set(wanted) - {text_in(node, "name") for node in nodes}
@@ -150,7 +152,9 @@ def _link(instance: AmpsInstance, service: str) -> list[str]:
         named = [node for node in nodes if wanted in (text_in(node, "name"), text_in(node, "destination_name"))]
         nodes = named or [node for node in nodes if text_in(node, "destination_group_name") == wanted]
     if len(nodes) > 1:
-        raise _nothing(instance, "which of its links goes to the mate is not said: name it as mate in the options")
+        raise _nothing(
+            instance, "it does not report which of its links goes to the mate: name it as mate in the options"
+        )
     return _told(instance, nodes, "link to the mate")
 
 

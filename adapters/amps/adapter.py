@@ -1,6 +1,6 @@
 """One site's AMPS instances, spoken to over their administration interfaces. It decides nothing, and repeats no change.
 
-Each service is the client traffic of one instance, so each of a site's devices is an instance, and none stands in for
+Each service is the client traffic of one instance, so each of a site's devices is an instance, and none is in for
 another. Sessions stay open between calls; of what was read only the served configuration is kept, for a minute.
 """
 
@@ -103,7 +103,7 @@ class AmpsAdminAdapter:
             except CommandRejected:
                 continue  # it answers, and its readings report what it refuses
             except (ConnectionLost, CommandTimedOut) as error:
-                # Nothing was asked but who it is: a port behind which nobody answers is out of reach.
+                # Nothing was asked but who it is: a port behind which no one answers is out of reach.
                 silent.append(Unreachable(str(error), device=error.device, hint=error.hint))
             except (Unreachable, UnreadableReply) as error:
                 silent.append(error)

@@ -30,14 +30,14 @@ _REFUSED = frozenset({400, 404, 405, 409, 410, 422, 501})
 _NOT_ENTITLED = 403
 _NOT_BY_PASSWORD = (
     "without WWWAuthenticate in Admin, AMPS asks for Negotiate (Kerberos): add `auth: negotiate` to the site's "
-    'options, or configure `<WWWAuthenticate>Basic realm="AMPS"</WWWAuthenticate>` there, see docs/amps.md'
+    'options, or configure `<WWWAuthenticate>Basic realm="AMPS"</WWWAuthenticate>` there, see docs/systems/amps.md'
 )
 _NOT_BY_TICKET = (
     "give the site a login in place of `auth: negotiate`, or configure Negotiate as WWWAuthenticate of Admin"
 )
-_LOOK_AT_LOGIN = "look at the login in the inventory, and at Entitlement of Admin in the configuration of AMPS"
+_LOOK_AT_LOGIN = "check the login in the inventory, and Entitlement of Admin in the configuration of AMPS"
 _LOOK_AT_TICKET = (
-    "look at whose the ticket is (`klist`), at Entitlement of Admin in the configuration of AMPS, and at the keytab "
+    "check whose the ticket is (`klist`), Entitlement of Admin in the configuration of AMPS, and the keytab "
     "of its service principal"
 )
 # A scheme is a word alone or before its parameters (RFC 9110, section 11.6.1); ``realm="x"`` is a parameter.
@@ -45,7 +45,7 @@ _SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9-]{1,30})(?:\s|$)")
 
 
 class AdminReader:
-    """Looks at one instance; each is tried again after a broken or late answer, while ``within_s`` seconds last.
+    """Checks one instance; each is tried again after a broken or late answer, while ``within_s`` seconds last.
     ``by_ticket``: the session logs in by Negotiate."""
 
     def __init__(self, session: HttpSession, retry: Retry, *, within_s: float, by_ticket: bool = False) -> None:
@@ -79,7 +79,7 @@ class AdminReader:
 
     def may(self, action: str, segment: str) -> bool | None:
         """May the account ask for ``action``, a path? Asked of the entitlement check, which does nothing; None when
-        the instance does not tell."""
+        the instance does not report."""
         try:
             return yes_or_no(self._look(may(action, segment)).body)
         except (AuthenticationFailed, CommandRejected, UnreadableReply):
@@ -122,7 +122,7 @@ class AdminWriter(AdminReader):
 
 
 def _schemes(reply: Reply) -> tuple[str, ...]:
-    """The ways to log in that a 401 offers: ``Negotiate``, ``NTLM``, ``Basic``; several may stand in one header."""
+    """The ways to log in that a 401 offers: ``Negotiate``, ``NTLM``, ``Basic``; several may be in one header."""
     text = reply.headers.get("www-authenticate", "")
     found = (_SCHEME.match(part.strip()) for part in text.split(","))
     return tuple(dict.fromkeys(one[1] for one in found if one))

@@ -108,7 +108,7 @@ def moment_in(node: Node, name: str) -> float | None:
 
 
 def uptime_in(node: Node, name: str) -> float | None:
-    """Seconds of ``hh:mm:ss.uuuuuu``; days may stand before it."""
+    """Seconds of ``hh:mm:ss.uuuuuu``; days may be before it."""
     found = _UPTIME.fullmatch(text_in(node, name) or "")
     if found is None:
         return None

@@ -53,7 +53,7 @@ class AdminAssumptions(_Strict):
         default=1.0, ge=0, description="a link under load keeps up if it says that it is no further behind"
     )
     recovered_when_replicating: bool = Field(
-        default=True, description="an instance with a connected link of its own has finished its recovery"
+        default=True, description="an instance with a connected outgoing link has finished its recovery"
     )
 
 

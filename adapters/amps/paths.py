@@ -1,6 +1,6 @@
 """Every path that is ever asked of an AMPS instance, and the list of those that may leave.
 
-Administrative actions fire on a plain GET (docs/sources/amps.md, 6.1), so the path alone tells a look from a change.
+Administrative actions fire on a plain GET (docs/sources/amps.md, 6.1), so the path alone tells a check from a change.
 Nothing here connects; what is on neither list is never sent.
 """
 

@@ -1,7 +1,7 @@
 """Readings of an AMPS instance, as its administration interface tells them (docs/sources/amps.md, 6.2, 6.1).
 
 One service is the client traffic of one instance at each site. AMPS has no active and no standby: whoever's client
-transports are open serves. Its statistics are samples, taken anew each interval (``Admin/Interval``, 10 s by default):
+transports are open serves. Its statistics are samples, taken again each interval (``Admin/Interval``, 10 s by default):
 an adapter gives ``None`` for what it can only tell from a sample older than its own last action.
 
 The actions that go with them, for every adapter of AMPS: each idempotent, each its own inverse.
@@ -31,7 +31,7 @@ class Instance(Reading):
     """``instance``: who answers. ``uptime_s`` since its start; ``sampled_at``: the moment of its last sample, by its own
     clock, seconds since the epoch.
 
-    ``recovered``: has it finished its recovery? Known to be true once it replicates to somebody, for replication begins
+    ``recovered``: has it finished its recovery? Known to be true once it replicates to a person, for replication starts
     after recovery, bootstrap included (docs/sources/amps.md, 3.5); never known to be false.
     """
 
@@ -283,7 +283,7 @@ class TransactionLog(Reading):
 
     @property
     def survives_s(self) -> float | None:
-        """For how many seconds there is room, if it goes on growing as it has between its oldest and newest message."""
+        """For how many seconds there is room, if it continues growing as it has between its oldest and newest message."""
         if None in (self.bytes, self.capacity_bytes, self.oldest_at, self.newest_at):
             return None
         assert self.bytes is not None and self.capacity_bytes is not None  # by the line above
@@ -359,5 +359,5 @@ class Permissions(Reading):
 
     @property
     def granted(self) -> bool | None:
-        """May the account do all of them? Unknown when the instance does not tell."""
+        """May the account do all of them? Unknown when the instance does not report."""
         return False if self.denied else True if self.known else None

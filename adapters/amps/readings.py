@@ -1,4 +1,5 @@
-"""From the statistics of one instance to readings. None for whatever was not told, or may be older than our own action.
+"""From the statistics of one instance to readings. None for whatever was not reported, or may be older than our own
+action.
 
 Sources: docs/sources/amps.md, 6.2 (fields), 9.4 (journals), 3.5 (bootstrap). Nothing here changes anything.
 """
@@ -56,7 +57,7 @@ def read_instance(instance: AmpsInstance, service: str) -> Instance:
 
 
 def _has_recovered(instance: AmpsInstance, replication: Node) -> bool | None:
-    """True once it replicates: replication begins after recovery (docs/sources/amps.md, 3.5). Nothing tells that it
+    """True once it replicates: replication starts after recovery (docs/sources/amps.md, 3.5). Nothing tells that it
     has not."""
     links = links_out(replication)
     is_told = instance.assume.recovered_when_replicating and instance.samples.is_settled(instance.interval_s())
@@ -224,8 +225,8 @@ def _moments(log: Node, journals: Sequence[Node] | None, name: str) -> list[floa
 
 
 def _is_empty(log: Node, journals: Sequence[Node] | None) -> bool | None:
-    """Does the log hold no message? Only if something is said of its newest one, and what is said is that there is
-    none."""
+    """Does the log hold no message? Only if something is reported of its newest one, and what is reported is that
+    there is none."""
     if _moments(log, journals, "max_timestamp"):
         return False
     said = [one["max_timestamp"] for one in (log, *(journals or ())) if "max_timestamp" in one]

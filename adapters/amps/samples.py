@@ -1,7 +1,7 @@
-"""When a sampled statistic may be believed. AMPS takes its statistics anew only every ``Admin/Interval``.
+"""When a sampled statistic may be believed. AMPS takes its statistics again only every ``Admin/Interval``.
 
 What an instance shows may be older than what we did to it, so after an action of ours nothing that it could have
-changed is believed for two intervals; nor is it when a session that acts begins, for a run that was killed may have
+changed is believed for two intervals; nor is it when a session that acts starts, for a run that was killed may have
 acted a moment before. That a link is calm is believed for as long as distinct samples have shown it, one after the
 other. Nothing here asks a device.
 """

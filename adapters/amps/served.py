@@ -1,7 +1,7 @@
 """The configuration that an instance serves of itself (docs/sources/amps.md, 6.3), read for what its statistics leave
 out.
 
-It comes from another machine, so a file that it includes is never looked for on this one.
+It comes from another machine, so a file that it includes is never searched for on this one.
 """
 
 from __future__ import annotations

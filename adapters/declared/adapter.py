@@ -6,20 +6,17 @@ reads what became of it.
 
 from __future__ import annotations
 
-import os
 import re
 import shlex
 from collections.abc import Iterator, Mapping, Sequence
-from shutil import which
 from typing import TYPE_CHECKING, Any, ClassVar
 
+from adapters.declared.commands import Commands, line_of_output
 from adapters.declared.reading_models import reading_of, rows_of
-from adapters.local.process import run
 from orchestrator.errors import (
     AdapterError,
     AuthenticationFailed,
     CommandRejected,
-    CommandTimedOut,
     ConnectionLost,
     DefinitionError,
     Forbidden,
@@ -28,17 +25,19 @@ from orchestrator.errors import (
     UnreadableReply,
 )
 from orchestrator.family.contract import ActionSpec, AdapterContext, ArgumentSpec, Call, Permit, ReadingSpec, Result
-from orchestrator.model.family_file import HTTP_OPTIONS, ActionFile, FamilyFile, ReadingFile, filled
+from orchestrator.model.declared.file import ActionFile, FamilyFile, ReadingFile, item_arguments, named_in
+from orchestrator.model.declared.requests import filled
 from orchestrator.model.inventory import SERVICE_NAME, Site
 from orchestrator.model.outcome import Effect, Failure
 from orchestrator.model.reading import Reading
 
 if TYPE_CHECKING:
-    from adapters.declared.api import Api
+    from adapters.declared.requests import Requests
     from adapters.declared.sql import Database
 
-_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 _SERVICE = re.compile(SERVICE_NAME)
+# What stands for a name: a text, a number, or a list of texts.
+Value = Any
 
 
 class DeclaredAdapter:
@@ -56,8 +55,9 @@ class DeclaredAdapter:
         self._context = context
         self._where = site.devices[0].name
         self._values = values_of(self.file, site)
-        self._sql: Database | None = None
-        self._http: Api | None = None
+        self._sql: dict[str, Database] = {}
+        self._sessions: dict[str, Requests[Any]] = {}
+        self._commands = Commands(self.file, site, context, self._values, self._password)
 
     @classmethod
     def fitted(cls, site: Site) -> type[DeclaredAdapter]:
@@ -70,28 +70,35 @@ class DeclaredAdapter:
         return cls.file.whole_site if len(services) > 1 else ""
 
     def open(self) -> None:
-        """Have the session with the database, if there is one. Raises ``AdapterError``."""
+        """Have the session with the database, if there is one. Raises ``AdapterError``, and ``DefinitionError`` for
+        options that do not fit."""
+        for protocol in self.file.connect.protocols:
+            self._session(protocol)
         if self.file.connect.sql is not None:
             self._database().open()
 
     def close(self) -> None:
         """End the session."""
-        if self._sql is not None:
-            self._sql.close()
-            self._sql = None
-        if self._http is not None:
-            self._http.close()
-            self._http = None
+        while self._sql:
+            _, database = self._sql.popitem()
+            database.close()
+        while self._sessions:
+            _, session = self._sessions.popitem()
+            session.close()
+        self._commands.close()
 
-    def _database(self) -> Database:
-        if self._sql is None:
+    def _database(self, named: str | None = None, service: str = "") -> Database:
+        """The session with a database: that of the file's ``connect``, or the one ``named`` for an action."""
+        declared = self.file.connect.sql
+        assert declared is not None
+        values = {**{name: str(value) for name, value in self._values.items()}, "service": service}
+        database = filled((named or declared.database,), values)[0]
+        if database not in self._sql:
             # SQLAlchemy is loaded for a family that has a database, and for no other.
             from sqlalchemy import URL
 
             from adapters.declared.sql import Database
 
-            declared = self.file.connect.sql
-            assert declared is not None
             login, device = self._site.login, self._site.devices[0]
             url = URL.create(
                 declared.driver,
@@ -99,20 +106,27 @@ class DeclaredAdapter:
                 password=self._password(),
                 host=device.address or None,
                 port=device.port,
-                database=filled((declared.database,), {k: str(v) for k, v in self._values.items()})[0],
+                database=database,
             )
-            self._sql = Database(url, declared.arguments, self._where, self._site.connect_timeout)
-        return self._sql
+            self._sql[database] = Database(url, declared.arguments, self._where, self._site.connect_timeout)
+        return self._sql[database]
 
-    def _api(self) -> Api:
-        if self._http is None:
-            from adapters.declared.api import Api
-
-            declared = self.file.connect.http
+    def _session(self, protocol: str) -> Requests[Any]:
+        """That over which requests go; nothing connects yet. Raises ``DefinitionError``."""
+        if protocol not in self._sessions:
+            declared = self.file.connect.http if protocol == "http" else self.file.connect.nats
             assert declared is not None
             port = self._site.devices[0].port if declared.port is None else int(self._values[declared.port])
-            self._http = Api(self._site, port, self._context)
-        return self._http
+            if protocol == "http":
+                from adapters.declared.api import Api
+
+                self._sessions[protocol] = Api(self._site, port, self._context)
+            else:
+                from adapters.declared.messages import Messages
+
+                own = frozenset(self.file.options)
+                self._sessions[protocol] = Messages(self._site, port, self._context, own)
+        return self._sessions[protocol]
 
     def _password(self) -> str | None:
         """That of the site's login, if it has one. Raises ``AuthenticationFailed`` where it cannot be had."""
@@ -136,29 +150,42 @@ class DeclaredAdapter:
     def _probe(self, name: str, declared: ReadingFile, service: str) -> Reading | Failure:
         try:
             rows = self._rows(declared, service)
-            if declared.sql is not None and declared.per == "service" and declared.items is None and not rows:
+            if declared.sql is not None and declared.per == "service" and not rows and _has_a_row(declared):
                 raise NoSuchService(
                     f"{self._site.name} has no {self.file.words.service} {service}", device=self._where
                 )
-            return reading_of(self.models[name], declared, rows)
+            return reading_of(self.models[name], declared, rows, {**self._values, "service": service})
         except AdapterError as error:
             return Failure.of(error)
 
     def _rows(self, declared: ReadingFile, service: str) -> Sequence[Mapping[str, Any]]:
-        values = {**self._values, "service": service}
+        values = {**self._values, "service": service, **self._found_first(declared, service)}
         if declared.sql is not None:
             return self._database().rows(declared.sql, values, declared.timeout)
-        if declared.http is not None:
-            code, output = self._api().ask(declared.http, values, declared.timeout)
+        if not declared.argv:
+            [request] = declared.requests
+            code, output = self._session(declared.protocol).ask(request, values, declared.timeout)
         else:
-            assert declared.exec is not None
-            code, output = self._run(declared.exec, service, {}, declared.timeout)
+            code, output = self._commands.run(declared, service, values)
             if code not in declared.exit_codes:
-                what = f"{declared.exec[0]} ended with exit code {code}: {_line(output)}"
+                what = f"{declared.argv[0]} ended with exit code {code}: {line_of_output(output)}"
                 raise UnreadableReply(what, text=output[:500], device=self._where)
         texts = {name: str(value) for name, value in values.items()}
         pick = {name: filled((value,), texts)[0] for name, value in declared.pick.items()}
         return rows_of(output, code, declared, pick)
+
+    def _found_first(self, declared: ReadingFile, service: str) -> dict[str, str | int]:
+        """The values that the reading before it gave. Raises ``AdapterError`` where one that is needed is unknown."""
+        if declared.after is None:
+            return {}
+        first = self.file.readings[declared.after]
+        known = {**self._values, "service": service}
+        found = reading_of(self.models[declared.after], first, self._rows(first, service), known)
+        values = {name: str(value) for name, value in found.model_dump().items() if value is not None}
+        for name in first.fields:
+            if name not in values and name in named_in(declared):
+                raise UnreadableReply(f"{declared.after} does not give {name}", text="", device=self._where)
+        return {name: value for name, value in values.items() if name in first.fields}
 
     def apply(self, action: str, calls: Sequence[Call], permit: Permit) -> Iterator[Result]:
         """See ``orchestrator.family.contract.Adapter``."""
@@ -176,13 +203,12 @@ class DeclaredAdapter:
             lines = lines_of(declared, {**self._values, "service": call.service, **call.args})
             try:
                 if declared.sql is not None:
-                    self._database().alive(declared.timeout)
+                    self._database(declared.database, call.service).alive(declared.timeout)
             except AdapterError as error:
                 yield Result.of(call, error)
                 continue
-            permit.check()
             try:
-                self._send(declared, call)
+                self._send(declared, call, permit)
             except (Unreachable, AuthenticationFailed) as error:
                 yield Result.of(call, error)
             except AdapterError as error:
@@ -190,98 +216,77 @@ class DeclaredAdapter:
             else:
                 yield Result(call, Effect.ACCEPTED, device=self._where, sent=tuple(lines))
 
-    def _send(self, declared: ActionFile, call: Call) -> None:
+    def _send(self, declared: ActionFile, call: Call, permit: Permit) -> None:
         values = {**self._values, "service": call.service, **call.args}
+        if declared.requests:
+            self._session(declared.protocol).send(
+                declared.requests, values, declared.timeout, declared.refused, permit.check
+            )
+            return
+        permit.check()
         if declared.sql is not None:
-            self._database().run(declared.sql, values, declared.timeout)
+            self._database(declared.database, call.service).run(declared.sql, values, declared.timeout)
             return
-        if declared.http is not None:
-            self._api().send(declared.http, values, declared.timeout, declared.refused)
-            return
-        assert declared.exec is not None
-        code, output = self._run(declared.exec, call.service, call.args, declared.timeout)
+        code, output = self._commands.run(declared, call.service, call.args)
         if code in declared.refused:
-            raise CommandRejected(f"exit code {code}: {_line(output)}", device=self._where)
+            raise CommandRejected(f"exit code {code}: {line_of_output(output)}", device=self._where)
         if code != 0:
             raise ConnectionLost(
-                f"{declared.exec[0]} ended with exit code {code}: {_line(output)}", device=self._where
+                f"{declared.argv[0]} ended with exit code {code}: {line_of_output(output)}", device=self._where
             )
 
-    def _run(self, argv: Sequence[str], service: str, args: Mapping[str, str], timeout_s: float) -> tuple[int, str]:
-        """Run one command; its exit code, and what it printed. Raises ``Unreachable`` when it cannot begin."""
-        values = {name: str(value) for name, value in {**self._values, "service": service, **args}.items()}
-        words = filled(tuple(argv), values)
-        declared = self.file.connect.exec
-        own = filled(declared.path, values) if declared is not None else []
-        environment = {"PATH": ":".join([*own, _PATH]), "HOME": os.environ.get("HOME", "/"), "LANG": "C.UTF-8"}
-        password = self._password() if declared is not None and declared.password else None
-        if declared is not None and declared.password and password:
-            environment[declared.password] = password
-        program = which(words[0], path=environment["PATH"])
-        if program is None:
-            raise Unreachable(f"{words[0]} is no program that can be run here", device=self._where)
-        try:
-            ended = run([program, *words[1:]], environment, timeout_s=timeout_s, clock=self._context.clock)
-        except OSError as error:
-            raise Unreachable(f"{words[0]} cannot be started: {error.strerror}", device=self._where) from error
-        output = ended.output.decode("utf-8", "replace")
-        if ended.code is None or ended.code < 0:
-            raise CommandTimedOut(f"{words[0]} did not end by itself within {timeout_s:g} s", device=self._where)
-        if ended.code != 0 and declared is not None:
-            if declared.unreachable and re.search(declared.unreachable, output, re.MULTILINE):
-                raise Unreachable(_line(output), device=self._where)
-            if declared.denied and re.search(declared.denied, output, re.MULTILINE):
-                raise AuthenticationFailed(_line(output), device=self._where)
-        return ended.code, output
+
+def _has_a_row(declared: ReadingFile) -> bool:
+    """Is there a row for each service that the site has, even where it lists nothing?"""
+    return declared.items is None or declared.items.known is not None
 
 
-def _line(output: str) -> str:
-    return " / ".join(line.strip() for line in output.splitlines() if line.strip())[:500]
-
-
-def values_of(file: FamilyFile, site: Site) -> dict[str, str | int]:
+def values_of(file: FamilyFile, site: Site) -> dict[str, Value]:
     """What stands for the names of a site. Raises ``DefinitionError`` for an option that is missing, unknown or of
     another type."""
     device = site.devices[0]
-    values: dict[str, str | int] = {"site": site.name, "address": device.address, "port": device.port}
+    values: dict[str, Value] = {"site": site.name, "address": device.address, "port": device.port}
     values["username"] = "" if site.login is None else site.login.username
-    over_http = set(HTTP_OPTIONS) if file.connect.http is not None else set()
     for name in site.options:
-        if name not in file.options and name not in over_http:
-            known = ", ".join([*file.options, *sorted(over_http)]) or "none"
+        if name not in file.options and name not in file.connect.given:
+            known = ", ".join([*file.options, *sorted(file.connect.given)]) or "none"
             raise DefinitionError(
                 f"options of site {site.name}: {name} is not known", hint=f"{file.family} knows: {known}"
             )
     for name, option in file.options.items():
         value = site.options.get(name, option.default)
-        fits = (
-            isinstance(value, str)
-            if option.type == "text"
-            else isinstance(value, int) and not isinstance(value, bool)
-        )
-        if value is None or not fits:
+        if value is None or not option.fits(value):
             what = "is missing" if value is None else f"is no {option.type}"
             raise DefinitionError(f"options of site {site.name}: {name} {what}", hint=f"{name}: {option.says}")
         values[name] = value
     return values
 
 
-def lines_of(declared: ActionFile | ReadingFile, values: Mapping[str, str | int]) -> list[str]:
+def lines_of(declared: ActionFile | ReadingFile, values: Mapping[str, Value]) -> list[str]:
     """What is sent, for a person: statements with their parameters behind them, or the words of a command."""
-    if declared.http is not None:
-        from adapters.declared.api import line_of
+    if declared.requests:
+        from adapters.declared.requests import line_of
 
-        requests = (declared.http,) if isinstance(declared, ReadingFile) else declared.http
-        return [line_of(one, values) for one in requests]
-    if declared.exec is not None:
-        return [shlex.join(filled(declared.exec, {name: str(value) for name, value in values.items()}))]
+        return [line_of(one, values) for one in declared.requests]
+    if declared.argv:
+        return [shlex.join(filled(declared.argv, {name: str(value) for name, value in values.items()}))]
     assert declared.sql is not None
     statements = (declared.sql,) if isinstance(declared.sql, str) else declared.sql
-    return [" ".join(one.split()) for one in statements]
+    return [
+        " ".join(one.split()) if isinstance(one, str) else f"{' '.join(one.made_by.split())} \\gexec"
+        for one in statements
+    ]
+
+
+def _of_item(file: FamilyFile, declared: ActionFile) -> dict[str, ArgumentSpec]:
+    """The arguments that the engine fills in: the item that is worked on, and what was decided about it."""
+    decided = ArgumentSpec(("commit", "rollback"), "decision")
+    names = item_arguments(file, declared)
+    return {one: decided if place else ArgumentSpec(filled_by="item") for place, one in enumerate(names)}
 
 
 def adapter_of(
-    file: FamilyFile, models: Mapping[str, type[Reading]], values: Mapping[str, str | int] | None = None
+    file: FamilyFile, models: Mapping[str, type[Reading]], values: Mapping[str, Value] | None = None
 ) -> type[DeclaredAdapter]:
     """The class for a family; with ``values``, for one of its sites."""
     known = values or {}
@@ -302,7 +307,7 @@ def adapter_of(
             declared.summary,
             idempotent=declared.idempotent,
             commands=lines,
-            arguments={one: ArgumentSpec() for one in declared.arguments},
+            arguments={**{one: ArgumentSpec() for one in declared.arguments}, **_of_item(file, declared)},
             inverse=declared.inverse,
             batch=1,
         )
@@ -314,6 +319,7 @@ def adapter_of(
             "file": file,
             "models": models,
             "family": file.family,
+            "speaks_ssh": file.connect.ssh is not None,
             "readings": {name: reading(name, one) for name, one in file.readings.items()},
             "actions": {name: action(name, one) for name, one in file.actions.items()},
         },

@@ -2,16 +2,30 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
+from typing import Annotated, Any
+
+from pydantic import StringConstraints, create_model
 
 from adapters.declared.adapter import adapter_of
+from adapters.declared.moves import OPTIONS
 from adapters.declared.reading_models import reading_model
-from orchestrator.family.moves import Given, Kind
+from adapters.mock.declared.adapter import mock_name, mock_of
+from orchestrator.family.contract import AdapterContext
+from orchestrator.family.guard import GuardSessions, GuardStrategy, GuardTarget, MakeGuard
+from orchestrator.family.moves import Given, Kind, MoveOption
 from orchestrator.family.offers import Offering
+from orchestrator.family.registry import Registry
+from orchestrator.family.rehearsal import MakeScene, Rehearsal, Scene
+from orchestrator.model.declared.file import ActionFile, FamilyFile, ItemsFile, SwitchFile
+from orchestrator.model.declared.requests import rules_in
+from orchestrator.model.facets import Facet
 from orchestrator.model.families import Words
-from orchestrator.model.family_file import FamilyFile
 from orchestrator.model.inventory import Site
+from orchestrator.model.transactions import TransactionDecision, TransactionDecisions
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,24 +34,106 @@ class DeclaredFamily(Offering):
 
     file: FamilyFile | None = None
 
+    def options(self, kind: Kind) -> Sequence[MoveOption]:
+        """Those of every declared family, its switches, and for each gate on items the decisions in advance."""
+        if self.file is None:
+            return OPTIONS[kind]
+        switches = [_switch(name, one) for name, one in self.file.switches.items() if kind in one.kinds]
+        listing = [one for one in self.file.readings.values() if one.items is not None and one.items.decides]
+        decided = [_decisions(one.summary, one.items) for one in listing if one.items is not None]
+        return [*OPTIONS[kind], *switches, *decided]
+
     def runbook_for(self, kind: Kind, site: Site, given: Given) -> str:
-        """A failed site whose fence plan has a command is fenced by it, where the family has a runbook that does."""
+        """The one that a switch chooses. Else a failed site whose fence plan has a command is fenced by it, where a
+        runbook does that."""
+        switches = {} if self.file is None else self.file.switches
+        chosen = [one.runbook for name, one in switches.items() if f"--{name}" in given]
+        if chosen:
+            return chosen[0]
         commanded = f"{kind}-commanded"
         if site.fenced_by("command") is None or self.runbooks is None:
             return kind
         return commanded if (self.runbooks / f"{commanded}.yaml").is_file() else kind
 
+    def guard(self) -> MakeGuard | None:
+        """By its ``guard`` runbook, its own or the one that its file gives; a site that nothing closes is not guarded."""
+        file = self.file
+        is_written = self.runbooks is not None and (self.runbooks / "guard.yaml").is_file()
+        if file is None or not (is_written or len(file.closing) == 1):
+            return None
+
+        def make(target: GuardTarget, sessions: GuardSessions) -> GuardStrategy:
+            from adapters.declared.guard import FacetGuard
+
+            return FacetGuard(file, target, sessions)
+
+        return make
+
+    def rehearsal(self) -> MakeScene | None:
+        """A copy of the pair, by what its actions make; without that nothing would happen in it."""
+        file = self.file
+        if file is None or not self.makes:
+            return None
+
+        def make(rehearsal: Rehearsal, registry: Registry, context: AdapterContext) -> Scene:
+            from adapters.mock.declared.scene import DeclaredScene
+
+            del registry, context
+            return DeclaredScene(file, rehearsal)
+
+        return make
+
+
+def _switch(name: str, declared: SwitchFile) -> MoveOption:
+    return MoveOption(flag=f"--{name}", help=declared.says)
+
+
+def _decisions(what: str, items: ItemsFile) -> MoveOption:
+    return MoveOption(
+        flag=f"--{items.decides}",
+        metavar="ask|stop|revert|FILE",
+        help=f"{what[:1].upper()}{what[1:]}: the decisions in FILE; for those without one: ask, stop, or revert"
+        " (default: ask on a terminal, else revert).",
+        decides=items.decides or "",
+        decisions=_decision_file(items.key),
+    )
+
+
+@cache
+def _decision_file(key: str) -> type[TransactionDecisions]:
+    """The model of a file that names what it decides on by ``key``."""
+    text: Any = Annotated[str, StringConstraints(min_length=1, max_length=1000)]
+    named: dict[str, Any] = {key: (text, ...)}
+    entry: Any = create_model("ItemDecision", __base__=TransactionDecision, **named)
+    made = create_model("ItemDecisions", __base__=TransactionDecisions, decisions=(tuple[entry, ...], ()))
+    made.key, made.published = key, False
+    return made
+
+
+def _implied(file: FamilyFile, action: ActionFile) -> dict[str, bool]:
+    """What a site no longer is once it has obeyed: what the model says is so only while it is otherwise."""
+    return {
+        name: False
+        for name, rule in rules_in(file.model).items()
+        if name in (Facet.SERVES, Facet.LINK)
+        and any(action.makes.get(other) is (not value) for other, value in rule.only_while.items())
+    }
+
 
 def family_of(file: FamilyFile, runbooks: Path | None) -> Offering:
     """The family, with the adapter that it brings. ``runbooks``: the folder of its procedures, if it exists."""
-    models = {name: reading_model(name, one) for name, one in file.readings.items()}
+    models = {name: reading_model(file.family, name, one) for name, one in file.readings.items()}
+    if not any(Facet.BACKLOG in one.facets for one in models.values()):
+        for one in models.values():  # then only the last numbers of both ends tell what a lost site leaves behind
+            one.risk = "last number" if Facet.MARK in one.facets else ""
     return DeclaredFamily(
         name=file.family,
-        words=Words(option="--service", **file.words.model_dump()),
+        words=Words(**file.words.model_dump()),
         readings=models,
         runbooks=runbooks if runbooks is not None and runbooks.is_dir() else None,
         makes={(name, ""): {"": dict(one.makes)} for name, one in file.actions.items() if one.makes},
-        adapters={file.family: adapter_of(file, models)},
-        model=file.model,
+        implies={(name, ""): {"": _implied(file, one)} for name, one in file.actions.items()},
+        adapters={file.family: adapter_of(file, models), mock_name(file.family): mock_of(file, models)},
+        model=file.flags,
         file=file,
     )

@@ -4,33 +4,55 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping, Sequence
-from typing import Any, Literal
+from collections.abc import Collection, Mapping, Sequence
+from types import MappingProxyType
+from typing import Any, ClassVar, Literal
 
 from pydantic import create_model
 
 from orchestrator.errors import UnreadableReply
+from orchestrator.model.declared.file import OTHER_MANAGER, FieldFile, ItemsFile, ReadingFile, manager_state
+from orchestrator.model.declared.requests import filled_in, member_at
 from orchestrator.model.facets import Facet
-from orchestrator.model.family_file import FieldFile, ItemsFile, ReadingFile
 from orchestrator.model.reading import Item, Reading, ReadingModel, item_model, matches
 
 _TYPES: Mapping[str, Any] = {"bool": bool | None, "number": int | float | None, "text": str | None}
 # Facets that count something are whole numbers.
 _COUNTS = frozenset({Facet.BACKLOG, Facet.MARK, Facet.REACHED, Facet.IN_DOUBT, Facet.CLIENTS})
+_HEX = re.compile("[0-9A-Fa-f]+")
 _YES, _NO = frozenset({"true", "t", "yes", "on", "1"}), frozenset({"false", "f", "no", "off", "0"})
 
 
-def reading_model(name: str, declared: ReadingFile) -> type[Reading]:
-    """The model of one reading; every value of it may be unknown."""
-    kind: dict[str, Any] = {"kind": (Literal[name], name)}
+class _Declared(Reading):
+    """The base of a reading of a file. ``_named_by``: the field that names another manager, or says that there is one."""
+
+    _named_by: ClassVar[str] = ""
+
+    def remark(self, names: Collection[str]) -> str:
+        """Who may act, where that is known."""
+        who = getattr(self, self._named_by) if self._named_by and OTHER_MANAGER in names else None
+        return f"({who})" if isinstance(who, str) and who else ""
+
+
+def reading_model(family: str, name: str, declared: ReadingFile) -> type[Reading]:
+    """The model of one reading; every value of it may be unknown. Its kind has the family, so that files choose the names
+    of their readings freely."""
+    known_by = f"{family}/{name}"
+    kind: dict[str, Any] = {"kind": (Literal[known_by], known_by)}
     if declared.items is not None:
         listed: Any = _item_model(name, declared.items)
         return create_model(_title(name), __base__=Reading, **kind, items=(tuple[listed, ...], ()))
-    made = create_model(_title(name), __base__=Reading, **kind, **_fields(declared.fields))
     facets = {field.facet: one for one, field in declared.fields.items() if field.facet is not None}
-    made.facets = facets
+    fields = _fields(declared.fields)
+    if Facet.PILOT in facets:
+        fields[OTHER_MANAGER] = (Literal["acts", "none", "unknown"] | None, None)
+    made = create_model(_title(name), __base__=_Declared, **kind, **fields)
+    made._named_by = facets.get(Facet.PILOT, "")
+    made.facets = {**facets, Facet.PILOT: OTHER_MANAGER} if Facet.PILOT in facets else facets
+    made.surveyed = declared.survey
     made.risk = "queue" if Facet.BACKLOG in facets else ""
-    made.unit = next((one.unit for one in declared.fields.values() if one.facet is Facet.BACKLOG), "")
+    counted = {one.facet: one.unit for one in declared.fields.values() if one.unit}
+    made.unit = next((counted[one] for one in (Facet.BACKLOG, Facet.REACHED, Facet.MARK) if one in counted), "")
     return made
 
 
@@ -60,42 +82,106 @@ def _title(name: str) -> str:
     return "".join(part.capitalize() for part in name.split("_"))
 
 
-def reading_of(model: type[Reading], declared: ReadingFile, rows: Sequence[Mapping[str, Any]]) -> Reading:
-    """What ``rows`` say. Raises ``UnreadableReply`` for what is no value of its field, or not one row."""
+def reading_of(
+    model: type[Reading],
+    declared: ReadingFile,
+    rows: Sequence[Mapping[str, Any]],
+    values: Mapping[str, Any] = MappingProxyType({}),
+) -> Reading:
+    """What ``rows`` say; ``values`` are those of the site. Raises ``UnreadableReply`` for what is no value of its field,
+    or not one row."""
     if declared.items is not None:
         item = item_model(model)
         assert item is not None  # it lists some
-        listed = [_made(item, declared.items.fields, row) for row in rows]
+        listed = [_made(item, declared.items.fields, row, values) for row in _known(declared.items, rows)]
         return model.model_validate({"items": tuple(listed)})
     if len(rows) != 1:
         raise UnreadableReply(f"the answer has {len(rows)} rows, and one is needed", text=str(list(rows))[:500])
-    made = _made(model, declared.fields, rows[0])
+    made = _made(model, declared.fields, rows[0], values)
     assert isinstance(made, Reading)
     return made
 
 
-def _made(model: type[ReadingModel], fields: Mapping[str, FieldFile], row: Mapping[str, Any]) -> Any:
-    values: dict[str, Any] = {name: _value(name, field, row) for name, field in fields.items()}
-    known = model.model_construct(**values)
-    for name, field in fields.items():
-        # A value that means nothing at this end is unknown, however much of a number it looks.
-        if field.when and matches(known, field.when) is not True:
-            values[name] = None
+def _known(declared: ItemsFile, rows: Sequence[Mapping[str, Any]]) -> Sequence[Mapping[str, Any]]:
+    """The rows that list something. Raises ``UnreadableReply`` where this end cannot know the list."""
+    if declared.known is None:
+        return rows
+    for row in rows:
+        if declared.known not in row:
+            raise UnreadableReply(f"the answer has no {declared.known!r}", text=str(dict(row))[:500])
+        if row[declared.known] is None or not _truth(declared.known, row[declared.known]):
+            raise UnreadableReply("this end cannot know the list", text=str(dict(row))[:500])
+    column = declared.fields[declared.key].from_ or declared.key
+    return [row for row in rows if row.get(column) is not None]
+
+
+def _made(
+    model: type[ReadingModel], fields: Mapping[str, FieldFile], row: Mapping[str, Any], values: Mapping[str, Any]
+) -> Any:
+    found = {name: _value(name, field, row, values) for name, field in fields.items() if not field.all_}
+    found = _meaning(model, fields, found)
+    known = model.model_construct(**found)  # type: ignore[arg-type]
+    combined = {name: matches(known, field.all_) for name, field in fields.items() if field.all_}
+    values = _meaning(model, fields, {**found, **combined})
+    for name in (name for name, field in fields.items() if field.facet is Facet.PILOT):
+        values[OTHER_MANAGER] = manager_state(values[name])
     return model(**values)
 
 
-def _value(name: str, field: FieldFile, row: Mapping[str, Any]) -> bool | int | float | str | None:
-    column = field.from_ or name
-    if column not in row and not column.startswith(("/", "@")):
+def _meaning(
+    model: type[ReadingModel], fields: Mapping[str, FieldFile], found: Mapping[str, Any]
+) -> dict[str, bool | int | float | str | None]:
+    """A value that means nothing at this end is unknown, however much of a number it looks."""
+    known = model.model_construct(**found)
+    return {
+        name: None if fields[name].when and matches(known, fields[name].when) is not True else value
+        for name, value in found.items()
+    }
+
+
+_ABSENT = object()
+
+
+def _value(
+    name: str, field: FieldFile, row: Mapping[str, Any], values: Mapping[str, Any]
+) -> bool | int | float | str | None:
+    column = name if field.from_.startswith("/") else field.from_ or name
+    if column not in row and not field.from_.startswith(("/", "@")):
         raise UnreadableReply(f"the answer has no {column!r}, which {name} is read from", text=str(dict(row))[:500])
     found = row.get(column)
     if found is None:
         return None
+    if found is _ABSENT:
+        return field.absent
+    if field.is_of_list:
+        return _has(name, field, found, values)
     if field.true_when is not None:
-        return matches(_Told(value=found), {"value": field.true_when})
+        wanted = field.true_when
+        return matches(
+            _Told(value=found), {"value": filled_in(wanted, values) if isinstance(wanted, str) else wanted}
+        )
     if field.type == "text":
         return str(found)
+    if field.hex_bits is not None:
+        return _from_parts(name, str(found), field.hex_bits)
     return _truth(name, found) if field.type == "bool" else _number(name, found, whole=field.facet in _COUNTS)
+
+
+def _from_parts(name: str, found: str, bits: int) -> int:
+    number = 0
+    for part in found.split("/"):
+        if _HEX.fullmatch(part) is None or int(part, 16) >> bits:
+            raise UnreadableReply(f"{name} is not a number in parts of {bits} bits", text=found[:500])
+        number = (number << bits) | int(part, 16)
+    return number
+
+
+def _has(name: str, field: FieldFile, found: Any, values: Mapping[str, Any]) -> bool:
+    if not isinstance(found, list):
+        raise UnreadableReply(f"{name} is read from a list, and there is none", text=str(found)[:500])
+    wanted = filled_in(field.contains or field.exactly, values)
+    wanted = wanted if isinstance(wanted, list | tuple) else (wanted,)
+    return all(one in found for one in wanted) and (field.exactly is None or all(one in wanted for one in found))
 
 
 class _Told(ReadingModel):
@@ -134,30 +220,34 @@ def rows_of(output: str, code: int, declared: ReadingFile, pick: Mapping[str, st
     document = _parsed(output) if is_json and is_told else None
     found: list[Any] = [document]
     if declared.rows is not None and is_told:
-        listed = _at(document, declared.rows)
+        listed = member_at(document, declared.rows)
         if not isinstance(listed, list):
             raise UnreadableReply(f"there is no list at {declared.rows!r} of the answer", text=output[:500])
         found = [one for one in listed if _is_picked(one, pick)]
+    plain = {name: field for name, field in fields.items() if not field.all_}
     whole = {"@code": code, "@rows": len(found) if is_told else None}
-    if declared.items is None and all(field.from_.startswith("@") for field in fields.values()):
+    if declared.items is None and all(field.from_.startswith("@") for field in plain.values()):
         return [whole]
-    return [{**_row(one, output if is_told else "", fields), **whole} for one in found]
+    return [{**_row(one, output, plain, is_told=is_told), **whole} for one in found]
 
 
 def _is_picked(member: Any, pick: Mapping[str, str]) -> bool:
     return all(isinstance(member, dict) and str(member.get(name)) == value for name, value in pick.items())
 
 
-def _row(document: Any, output: str, fields: Mapping[str, FieldFile]) -> dict[str, Any]:
-    """By JSON pointer or regular expression; what is absent is null."""
+def _row(document: Any, output: str, fields: Mapping[str, FieldFile], *, is_told: bool) -> dict[str, Any]:
+    """By JSON pointer or regular expression; what is absent is null, unless the field says what that means."""
     row: dict[str, Any] = {}
     for name, field in fields.items():
         if field.from_.startswith("/"):
-            found = _at(document, field.from_)
-            # A list or an object is no value.
-            row[field.from_] = None if isinstance(found, list | dict) else found
+            found = member_at(document, field.from_)
+            if found is None and field.absent is not None and is_told:
+                found = _ABSENT
+            # A list or an object is no value, but for the field that asks what is in one.
+            is_value = not isinstance(found, list | dict) or field.is_of_list
+            row[name] = found if is_value else None
         elif field.regex:
-            match = re.search(field.regex, output, re.MULTILINE)
+            match = re.search(field.regex, output if is_told else "", re.MULTILINE)
             row[name] = None if match is None else match.group(1)
     return row
 
@@ -167,14 +257,3 @@ def _parsed(output: str) -> Any:
         return json.loads(output)
     except ValueError:
         raise UnreadableReply("the answer is not JSON", text=output[:500]) from None
-
-
-def _at(document: Any, pointer: str) -> Any:
-    """RFC 6901, section 4; None for what is absent."""
-    for part in pointer.split("/")[1:]:
-        key = part.replace("~1", "/").replace("~0", "~")
-        if isinstance(document, list):
-            document = document[int(key)] if key.isdecimal() and int(key) < len(document) else None
-        else:
-            document = document.get(key) if isinstance(document, dict) else None
-    return document

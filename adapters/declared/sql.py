@@ -26,10 +26,22 @@ from orchestrator.errors import (
     Unreachable,
     UnreadableReply,
 )
-from orchestrator.model.family_file import bound_in
+from orchestrator.model.declared.file import MadeFile, bound_in
 
 # SQLSTATE classes (ISO/IEC 9075-2, section 24): a log-in that is refused; and what ends a session.
 _REFUSED_LOGIN, _ENDED = "28", ("08", "57P")
+
+
+_NO_DRIVER = (ArgumentError, NoSuchModuleError, ModuleNotFoundError)
+
+
+def driver_problem(driver: str) -> str:
+    """Why ``driver`` (``dialect+driver``) cannot be used on this machine; empty: it can."""
+    try:
+        create_engine(URL.create(driver))
+    except _NO_DRIVER as error:
+        return f"the driver {driver} cannot be used: {error}"
+    return ""
 
 
 class Database:
@@ -45,7 +57,7 @@ class Database:
                 poolclass=StaticPool,
                 connect_args={"connect_timeout": max(2, int(connect_timeout_s)), **arguments},
             )
-        except (ArgumentError, NoSuchModuleError, ModuleNotFoundError) as error:
+        except _NO_DRIVER as error:
             raise DefinitionError(f"the driver {url.drivername} cannot be used: {error}") from error
 
     def open(self) -> None:
@@ -69,7 +81,7 @@ class Database:
         self._engine.dispose()
 
     def rows(self, statement: str, values: Mapping[str, Any], timeout_s: float) -> list[Mapping[str, Any]]:
-        """What a query gives. A session that had ended unnoticed is made anew once: a query may be asked again.
+        """What a query gives. A session that had ended unnoticed is made again once: a query may be asked again.
 
         Raises ``AdapterError``.
         """
@@ -81,10 +93,14 @@ class Database:
                 raise
             return self._rows(statement, values, timeout_s)
 
-    def _rows(self, statement: str, values: Mapping[str, Any], timeout_s: float) -> list[Mapping[str, Any]]:
+    def _rows(self, statement: str, values: Mapping[str, Any] | None, timeout_s: float) -> list[Mapping[str, Any]]:
+        """``values`` None: the statement is sent as it is; the database made it, and a colon in it names nothing."""
         self.open()
         with self._asked(timeout_s) as connection:
-            found = connection.execute(text(statement), _bound(statement, values))
+            if values is None:
+                found = connection.exec_driver_sql(statement, execution_options={"no_parameters": True})
+            else:
+                found = connection.execute(text(statement), _bound(statement, values))
             return [dict(row) for row in found.mappings()] if found.returns_rows else []
 
     def alive(self, timeout_s: float) -> None:
@@ -94,19 +110,28 @@ class Database:
             self._rows("select 1", {}, timeout_s)
         self.open()
 
-    def run(self, statements: Sequence[str], values: Mapping[str, Any], timeout_s: float) -> list[str]:
+    def run(self, statements: Sequence[str | MadeFile], values: Mapping[str, Any], timeout_s: float) -> list[str]:
         """Execute each in order; returns them as sent. Raises ``CommandRejected`` if the first one was refused, and what
-        means doubt if a later one was, or nobody answered."""
+        means doubt if a later one was, or no one answered."""
         sent: list[str] = []
         for statement in statements:
             try:
-                self._rows(statement, values, timeout_s)
+                sent += self._sent(statement, values, timeout_s)
             except UnreadableReply as error:
                 if sent:
                     raise
                 raise CommandRejected(str(error), device=self._where) from error
-            sent.append(statement)
         return sent
+
+    def _sent(self, statement: str | MadeFile, values: Mapping[str, Any], timeout_s: float) -> list[str]:
+        if isinstance(statement, str):
+            self._rows(statement, values, timeout_s)
+            return [statement]
+        made = [next(iter(row.values())) for row in self._rows(statement.made_by, values, timeout_s)]
+        for one in made:
+            if one is not None:
+                self._rows(str(one), None, timeout_s)
+        return [str(one) for one in made if one is not None]
 
     @contextmanager
     def _asked(self, timeout_s: float) -> Iterator[Connection]:

@@ -23,9 +23,7 @@ _UNAUTHORIZED = 401
 _NO_TICKET = (
     "`kinit` gets one into the cache of KRB5CCNAME, and `klist` shows it; KRB5_CLIENT_KTNAME names a keytab instead"
 )
-_NO_SERVICE = (
-    "it is asked for by the address in the inventory, as HTTP/ADDRESS; look at that, at krb5.conf and at the KDC"
-)
+_NO_SERVICE = "it is asked for by the address in the inventory, as HTTP/ADDRESS; check that, krb5.conf and the KDC"
 
 
 def ticket_auth(device: str, *, clock: Clock, within_s: float) -> httpx.Auth:
@@ -76,7 +74,7 @@ class _Ticket(httpx.Auth):
             raise AuthenticationFailed(
                 f"Kerberos took {took_s:.0f} s to give a ticket for {self._device}, so nothing was sent there",
                 device=self._device,
-                hint="look at the KDCs that krb5.conf names; the first may be away",
+                hint="check the KDCs that krb5.conf names; the first may be away",
             )
         response = yield request
         has_proof = "negotiate" in response.headers.get("www-authenticate", "").lower()
@@ -95,7 +93,7 @@ class _Ticket(httpx.Auth):
             )
 
     def _credentials(self) -> Credentials:
-        """The ticket, looked for each time, since ``kinit`` may have replaced it."""
+        """The ticket, searched for each time, since ``kinit`` may have replaced it."""
         from gssapi import Credentials, MechType
         from gssapi.exceptions import ExpiredCredentialsError
         from gssapi.raw import GSSError

@@ -74,7 +74,7 @@ class HttpSession:
 
     ``proof`` makes the ``Authorization`` header (none: empty), or ``auth`` does, for each request. ``allows`` is asked
     before anything leaves; what it refuses is ``Forbidden``. ``transport`` and ``look_up`` have their place in tests.
-    ``witness`` gets each reading, without the login and the cookie.
+    ``witness`` gets each exchange, without the login and the cookie.
     """
 
     def __init__(
@@ -145,13 +145,13 @@ class HttpSession:
         return reply
 
     def close(self) -> None:
-        """Close the connection and forget the cookie; never raises. The next exchange begins anew."""
+        """Close the connection and forget the cookie; never raises. The next exchange starts again."""
         with suppress(*FOREIGN):
             self._client.close()
         self._client = self._new_client()
 
     def _once(self, request: Request) -> Reply:
-        if self._witness is None or not request.is_read:
+        if self._witness is None:
             return self._send(request)
         body = (request.body or b"").decode("utf-8", "replace")
         line = f"{request.method} {request.target} {body}".rstrip()

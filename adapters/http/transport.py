@@ -94,7 +94,7 @@ class _ByAddress(httpcore.SyncBackend):
                 failures=(httpcore.ConnectError, httpcore.ConnectTimeout),
                 look_up=self._look_up,
             )
-        except (OSError, UnicodeError) as error:  # of the look-up
+        except (OSError, UnicodeError) as error:  # of the check-up
             raise httpcore.ConnectError(str(error)) from error
         return _Dialled(stream, self._clock, deadline)
 

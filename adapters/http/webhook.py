@@ -1,4 +1,4 @@
-"""Posts the events of a run to a webhook: one request each, over a connection of its own.
+"""Posts the events of a run to a webhook: one request each, over a separate connection.
 
 The address of a webhook may be a password in itself. No text made here has more of it than the host; redirects are
 not followed, and no proxy of the environment is used, so that it goes nowhere else.

@@ -18,7 +18,7 @@ DEPTH_MAX, ELEMENTS_MAX = 100, 1_000_000
 
 
 class MalformedXml(Exception):
-    """Not XML, or XML that nobody should expand."""
+    """Not XML, or XML that no one should expand."""
 
 
 def parse_xml(body: bytes) -> Element:

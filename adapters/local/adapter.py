@@ -4,7 +4,7 @@ It is listed under a site's ``also``. A command is a list of words with a time-o
 and its ``check`` whether it is done. It knows no devices, and never uses a shell.
 
 How a command ends: with 0, it was done; with another code, it refused and did nothing; by a signal or by the end of
-its time, nobody knows. How a check ends: with 0, it is so; with 1, it is not; anything else is not known.
+its time, no one knows. How a check ends: with 0, it is so; with 1, it is not; anything else is not known.
 
 A person's attestation needs no adapter: it is the answer to a step that asks (``ask``, with the choice ``attest``),
 recorded with name, reason and time.
@@ -77,7 +77,7 @@ class LocalAdapter:
                     raise CommandRejected(
                         f"{words[0]}, which {name} of {self._site.name} runs, is no program that can be run here",
                         device=HERE,
-                        hint=f"install it, or mend the command; a name without a slash is looked for in {PATH}",
+                        hint=f"install it, or fix the command; a name without a slash is searched for in {PATH}",
                     )
             self._runner.secrets_of(name, command)
 
@@ -155,7 +155,7 @@ class LocalAdapter:
         return Result(call, answer.effect, detail=answer.text, device=HERE, sent=sent)
 
     def _is_done(self, task: _Task) -> bool:
-        """Does the check show it? What it does not tell has to be done."""
+        """Does the check show it? What it does not report has to be done."""
         checked = self._options.commands[task.checked]
         if checked.check is None:
             return False

@@ -44,7 +44,7 @@ def command_of(action: str, call: Call, options: LocalOptions, site: Site) -> st
 
 
 def line_of(words: Sequence[str], site: Site, service: str) -> str:
-    """The command as a shell would want it typed, to be looked at; no shell ever sees it."""
+    """The command as a shell would want it typed, to be checked; no shell ever sees it."""
     return shlex.join(filled(words, site.name, service))
 
 

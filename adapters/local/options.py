@@ -37,7 +37,7 @@ Words = tuple[str, ...]
 
 
 class LocalCommand(BaseModel):
-    """One command. ``argv`` does it, ``check`` tells whether it is done, ``undo`` names the command that takes it back.
+    """One command. ``argv`` does it, ``check`` tells whether it is done, ``undo`` names the command that undoes it.
 
     ``per``: whether it is done once for the site, or for each service. ``timeout``: for ``argv`` and ``check`` alike,
     each. ``idempotent``: running it twice has the effect of running it once. ``secrets``: environment variables that

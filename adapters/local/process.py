@@ -1,4 +1,4 @@
-"""One program, run to its end or to the end of its time: no shell, no input, a group of its own.
+"""One program, run to its end or to the end of its time: no shell, no input, a separate group.
 
 What it prints is kept in part, so that a flood of words cannot fill the memory. Once its time is up, it and all that
 it started in its group are ended; if this process is killed before that, its ``guardian`` ends them. Must never leave a
@@ -7,7 +7,6 @@ process behind that it could end.
 
 from __future__ import annotations
 
-import json
 import os
 import select
 import selectors
@@ -17,20 +16,21 @@ from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
 from orchestrator.clock import Clock
 from orchestrator.counting import counted
 from orchestrator.interpreter import isolated
 
 _GUARDIAN = Path(__file__).with_name("guardian.py")
-# Seconds that a guardian may take to begin; the time of what it runs begins then.
+# Seconds that a guardian may take to start; the time of what it runs starts then.
 _BEGUN_S = 20.0
 _CHUNK = 64 * 1024
 _HALF = 32 * 1024  # bytes kept from each end of what is printed
 # Seconds that a program whose time is up has to end by itself, and that an ended one has to be gone.
 _GRACE_S = 2.0
 _GONE_S = 1.0
+# Guardians that are started in advance, at most.
+_MOST_READY = 3
 # It has printed its last word, and may take this long to be gone, though its time be up.
 _LAST_WORDS_S = 0.1
 
@@ -43,9 +43,38 @@ class Ended:
     output: bytes
 
 
-def run(argv: Sequence[str], environment: Mapping[str, str], *, timeout_s: float, clock: Clock) -> Ended:
-    """Run ``argv`` with exactly this environment, in the root directory. Raises ``OSError`` when it cannot begin."""
-    guardian = subprocess.Popen(
+class Waiting:
+    """Guardians that were started in advance, so that a command does not wait for the start of one: as many as commands
+    were run before, three at most. One that is not used ends with its lifeline."""
+
+    def __init__(self) -> None:
+        self._most = 0
+        self._ready: list[subprocess.Popen[bytes]] = []
+
+    def take(self) -> subprocess.Popen[bytes]:
+        """One that waits for its command."""
+        while self._ready:
+            guardian = self._ready.pop(0)
+            if guardian.poll() is None:
+                return guardian
+            _released(guardian)
+        return _guardian()
+
+    def refill(self) -> None:
+        """Start those that are missing, as far as the system lets us: a command runs meanwhile, and is not to fail."""
+        self._most = min(self._most + 1, _MOST_READY)
+        with suppress(OSError):
+            while len(self._ready) < self._most:
+                self._ready.append(_guardian())
+
+    def close(self) -> None:
+        """End them."""
+        while self._ready:
+            _released(self._ready.pop())
+
+
+def _guardian() -> subprocess.Popen[bytes]:
+    return subprocess.Popen(
         isolated(str(_GUARDIAN)),
         bufsize=0,
         stdin=subprocess.PIPE,
@@ -55,13 +84,40 @@ def run(argv: Sequence[str], environment: Mapping[str, str], *, timeout_s: float
         cwd="/",
         start_new_session=True,
     )
+
+
+def _released(guardian: subprocess.Popen[bytes]) -> None:
+    for stream in (guardian.stdin, guardian.stdout, guardian.stderr):
+        if stream is not None:
+            stream.close()
+    with suppress(subprocess.TimeoutExpired):
+        guardian.wait(_GONE_S)
+    if guardian.returncode is None:
+        _kill(guardian)
+
+
+def run(
+    argv: Sequence[str],
+    environment: Mapping[str, str],
+    *,
+    timeout_s: float,
+    clock: Clock,
+    waiting: Waiting | None = None,
+) -> Ended:
+    """Run ``argv`` with exactly this environment, in the root directory. Raises ``OSError`` when it cannot start.
+
+    ``waiting``: it is run by one of these, and meanwhile another one is started.
+    """
+    guardian = _guardian() if waiting is None else waiting.take()
     assert guardian.stdin is not None and guardian.stdout is not None and guardian.stderr is not None  # all are pipes
     with guardian.stdin as lifeline, guardian.stdout as pipe, guardian.stderr as news:
         try:
-            lifeline.write(json.dumps({"argv": list(argv), "env": dict(environment)}).encode() + b"\n")
+            _send(lifeline.fileno(), _job(argv, environment))
+            if waiting is not None:
+                waiting.refill()
             begun = _told(news.fileno(), _BEGUN_S)
-            if begun is not None and "errno" in begun:
-                raise OSError(begun["errno"], os.strerror(begun["errno"]))
+            if begun is not None and begun[0] == "errno":
+                raise OSError(begun[1], os.strerror(begun[1]))
             ended = _watch(guardian, pipe.fileno(), news.fileno(), clock.now() + timeout_s, clock)
             if ended.code is not None:
                 with suppress(OSError, subprocess.TimeoutExpired):
@@ -80,12 +136,25 @@ def _watch(guardian: subprocess.Popen[bytes], pipe: int, news: int, deadline: fl
     if _drain(pipe, kept, deadline, clock):
         told = _told(news, max(deadline - clock.now(), _LAST_WORDS_S))
         if told is not None:
-            return Ended(told["code"], kept.whole())
+            return Ended(told[1], kept.whole())
     _end(guardian, pipe, kept, clock)
     return Ended(None, kept.whole())
 
 
-def _told(descriptor: int, within_s: float) -> dict[str, Any] | None:
+def _job(argv: Sequence[str], environment: Mapping[str, str]) -> bytes:
+    words = [os.fsencode(word) for word in (*argv, *(f"{name}={value}" for name, value in environment.items()))]
+    if any(b"\0" in word for word in words):
+        raise ValueError("no word and no variable has a NUL character")
+    body = b"".join(word + b"\0" for word in words)
+    return b"%d %d\n%s" % (len(body), len(argv), body)
+
+
+def _send(descriptor: int, job: bytes) -> None:
+    while job:
+        job = job[os.write(descriptor, job) :]
+
+
+def _told(descriptor: int, within_s: float) -> tuple[str, int] | None:
     """The next line of the guardian's, which it writes at once; None when none comes in time, or it is gone."""
     if not select.select([descriptor], [], [], within_s)[0]:
         return None
@@ -95,13 +164,13 @@ def _told(descriptor: int, within_s: float) -> dict[str, Any] | None:
         if not piece:
             return None
         line += piece
-    told: dict[str, Any] = json.loads(line)
-    return told
+    what, number = line.decode("ascii").split()
+    return what, int(number)
 
 
 @dataclass(slots=True)
 class _Kept:
-    """The beginning and the end of what was printed."""
+    """The start and the end of what was printed."""
 
     head: bytearray = field(default_factory=bytearray)
     tail: bytearray = field(default_factory=bytearray)
@@ -121,7 +190,7 @@ class _Kept:
 
 
 def _drain(descriptor: int, kept: _Kept, deadline: float, clock: Clock) -> bool:
-    """Read until nobody can print any more (True), or the time is up.
+    """Read until no one can print any more (True), or the time is up.
 
     A selector that comes back empty-handed has waited as long as it was told to, on whatever clock.
     """
@@ -138,7 +207,7 @@ def _drain(descriptor: int, kept: _Kept, deadline: float, clock: Clock) -> bool:
 def _end(process: subprocess.Popen[bytes], descriptor: int, kept: _Kept, clock: Clock) -> None:
     """Ask the group to end, then end it; what it prints meanwhile is kept.
 
-    The leader is not waited for before that: until then its number belongs to nobody else.
+    The leader is not waited for before that: until then its number belongs to no one else.
     """
     _signal(process, signal.SIGTERM)
     _drain(descriptor, kept, clock.now() + _GRACE_S, clock)
@@ -148,7 +217,7 @@ def _end(process: subprocess.Popen[bytes], descriptor: int, kept: _Kept, clock: 
 
 def _kill(process: subprocess.Popen[bytes]) -> None:
     _signal(process, signal.SIGKILL)
-    with suppress(subprocess.TimeoutExpired):  # one that hangs in the kernel is nobody's to end
+    with suppress(subprocess.TimeoutExpired):  # one that hangs in the kernel is no one's to end
         process.wait(_GONE_S)
 
 

@@ -86,7 +86,7 @@ class Runner:
         return self._ready(name, command, command.argv, service)
 
     def run(self, ready: Ready) -> Answer:
-        """Run it once. Raises ``Unreachable`` when it cannot begin; then nothing was done."""
+        """Run it once. Raises ``Unreachable`` when it cannot start; then nothing was done."""
         ended = self._end_of(ready)
         if ended.code == 0:
             return Answer(Effect.ACCEPTED, self._said(f"{ready.name} ended well", ended))
@@ -141,7 +141,7 @@ def _cut_short(ready: Ready, ended: Ended) -> str:
 
 
 def _cut(text: str) -> str:
-    """The beginning and the end of a long text, cut at blanks, so that no word is halved."""
+    """The start and the end of a long text, cut at blanks, so that no word is halved."""
     if len(text) <= _HEAD + _TAIL:
         return text
     head = text[:_HEAD].rpartition(" ")[0]

@@ -1,7 +1,7 @@
 """The adapter of the simulated sites: the contract, answered in process by a world's nodes.
 
-It does what a real adapter has to do and no more: it finds the serving node anew for each request, turns what the
-node shows into readings, and says of each command whether it can have been obeyed. It never looks at the world's
+It does what a real adapter has to do and no more: it finds the serving node again for each request, turns what the
+node shows into readings, and says of each command whether it can have been obeyed. It never checks the world's
 account, and never at anything a node's management would not show.
 
 A site's options: ``world``, see ``worlds``. Each request takes the site's ``latency``, one half before the node hears
@@ -128,7 +128,7 @@ class MockAdapter(Browsing):
         self._site = site
         self._context = context
         self._held: World | None = None
-        self._is_in = False  # what breaks ends the session, and the next request logs in anew
+        self._is_in = False  # what breaks ends the session, and the next request logs in again
 
     def open(self) -> None:
         world = self._world

@@ -51,7 +51,7 @@ class Plan:
 
 
 def plan_of(action: str, call: Call) -> Plan:
-    """What ``call`` sends. Arguments nobody has filled in yet are shown as ``<name>``: such a plan is to look at."""
+    """What ``call`` sends. Arguments no one has filled in yet are shown as ``<name>``: such a plan is to check."""
     return _PLANS[action](call)
 
 

@@ -74,5 +74,5 @@ def check_call(spec: ActionSpec, call: Call) -> None:
 
 
 def argument(call: Call, name: str) -> str:
-    """An argument, or ``<name>`` for one that nobody has filled in yet: such a call is to look at."""
+    """An argument, or ``<name>`` for one that no one has filled in yet: such a call is to check."""
     return call.args.get(name, f"<{name}>")

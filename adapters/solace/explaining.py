@@ -38,7 +38,7 @@ _SIDE = re.compile(r"virtual router", re.IGNORECASE)
 _LONGEST_REFUSAL = 3  # lines
 # Columns of one or two characters hold flags.
 _NARROW = 3
-# What devices print beside the labels that are read, and services, routers and clients of their own.
+# What devices print beside the labels that are read, and services, routers and separate clients.
 _PRINTED = (
     "ad admin administratively address all alone any appliance async backbone backup bridge busy client clients "
     "clock cluster command config config-sync configuration connection connections count current date default "

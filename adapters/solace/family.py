@@ -89,8 +89,9 @@ SOLACE = Solace(
         "message VPNs",
         "message",
         keeps="its message spool",
-        option="--vpn",
         link_down="bridge not bound",
+        blocked="PUBLISHERS WAIT: {site} refuses synchronous messages of {services} until {mate} is restored"
+        " (reject-msg-when-sync-ineligible)",
     ),
     readings={
         "replication": ReplicationStatus,

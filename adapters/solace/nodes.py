@@ -87,7 +87,7 @@ class Node:
             raise
 
     def tell(self, *, alone: bool, tell_spool: bool) -> NodeStatus:
-        """What it says of itself now; its message spool too, where the redundancy does not tell. Raises
+        """What it says of itself now; its message spool too, where the redundancy does not report. Raises
         ``AdapterError``."""
         name = self.device.name
         redundancy = parse_redundancy(self.read("show redundancy"), name)

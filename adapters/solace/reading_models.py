@@ -233,7 +233,7 @@ class Fence(Reading):
 
     @property
     def idle(self) -> bool | None:
-        """No service has activity here: whoever comes in is served by nobody. The door is that of all services."""
+        """No service has activity here: whoever comes in is served by no one. The door is that of all services."""
         return all_of([None if node.active is None else node.active == 0 for node in self.nodes])
 
     def is_mixed(self) -> bool:
@@ -243,7 +243,7 @@ class Fence(Reading):
 
 class EndpointDepth(Item):
     """One queue or topic endpoint. ``oldest_at``: when its oldest message was spooled, by the broker's clock, seconds
-    since the epoch; None when it is empty or was not told."""
+    since the epoch; None when it is empty or was not reported."""
 
     name: str
     endpoint: Literal["queue", "topic-endpoint"]

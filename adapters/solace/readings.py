@@ -1,7 +1,7 @@
 """The readings of the CLI: which ``show`` commands serve them, and what a reading of many services costs.
 
 One command serves many services where the CLI has one: a wildcard for replication states, one for replication
-queues, no name at all for transactions. Every service asked for gets an answer of its own; one that is absent from a
+queues, no name at all for transactions. Every service asked for gets a separate answer; one that is absent from a
 readable answer is definitely absent, and a whole answer that cannot be read raises.
 """
 
@@ -166,7 +166,7 @@ def _detailed(node: Node, service: str, listed: Sequence[Listed]) -> Transaction
     try:
         told = {one.transaction.xid: one.transaction for one in parse_transactions(text, node.device.name)}
     except AdapterError:
-        told = {}  # they are known to be there all the same; what is not known of them stays unknown
+        told = {}  # they are known to be there anyway; what is not known of them stays unknown
     return Transactions(items=tuple(_with_details(item, told.get(item.xid)) for item in items))
 
 

@@ -53,5 +53,5 @@ def _names_a_vpn(line: str) -> bool:
 
 
 def is_refusal_line(line: str) -> bool:
-    """Does a line that fits nowhere begin like a refusal?"""
+    """Does a line that fits nowhere start like a refusal?"""
     return _REFUSED_LINE.match(line) is not None

@@ -176,7 +176,7 @@ class Nodes(Generic[N]):
             raise NotServing(
                 f"{names} of {self._site.name or 'the site'} both say that they serve",
                 device=self._site.name,
-                hint="look at `show redundancy` on each of them; nothing is sent to either until one gives way",
+                hint="check `show redundancy` on each of them; nothing is sent to either until one gives way",
             )
         errors = [one.error for one in seen if one.error is not None]
         if not errors:
@@ -184,7 +184,7 @@ class Nodes(Generic[N]):
             raise NotServing(
                 f"no node of {self._site.name or 'the site'} serves (asked: {names})",
                 device=self._site.name,
-                hint="look at `show redundancy`: a node serves that is Local Active with an AD-Active message spool",
+                hint="check `show redundancy`: a node serves that is Local Active with an AD-Active message spool",
             )
         # What needs a person comes before what may pass by itself.
         errors.sort(key=lambda error: not isinstance(error, AuthenticationFailed | HostKeyRejected))

@@ -56,7 +56,7 @@ def rule_in(line: str) -> tuple[Span, ...] | None:
 def cut(line: str, spans: Sequence[Span]) -> list[str] | None:
     """The cells of ``line`` under ``spans``; the last one runs to the end of the line.
 
-    None when something stands left of, or between, the columns, or when the line ends before the last one begins.
+    None when something stands left of, or between, the columns, or when the line ends before the last one starts.
     """
     starts = [span.start for span in spans]
     gaps = [Span(left.end, right.start) for left, right in pairwise(spans)]

@@ -53,8 +53,20 @@ class SshConnector:
         Looking its name up, dialling, key exchange, log-in and opening the shell share the site's ``connect_timeout``
         seconds.
         """
-        expected = expected_of(self._device, self._site.known_hosts)
         deadline = self._clock.now() + self._site.connect_timeout
+        with ExitStack() as undo:
+            transport = self._logged_in(deadline)
+            undo.callback(transport.close)
+            channel = self._open_shell(transport, deadline)
+            undo.pop_all()
+        return SshLine(transport, channel, device=self._device.name, send_within_s=self._site.command_timeout)
+
+    def transport(self) -> Transport:
+        """A session without a shell, for commands. Raises as a call does."""
+        return self._logged_in(self._clock.now() + self._site.connect_timeout)
+
+    def _logged_in(self, deadline: float) -> Transport:
+        expected = expected_of(self._device, self._site.known_hosts)
         with ExitStack() as undo:
             sock = self._dial(deadline)
             undo.callback(sock.close)
@@ -63,9 +75,8 @@ class SshConnector:
             undo.callback(transport.close)
             verify(expected, _key_of(transport), self._device)
             self._log_in(transport, deadline)
-            channel = self._open_shell(transport, deadline)
             undo.pop_all()
-        return SshLine(transport, channel, device=self._device.name, send_within_s=self._site.command_timeout)
+        return transport
 
     def _left(self, deadline: float) -> float:
         left = deadline - self._clock.now()
@@ -163,7 +174,7 @@ class SshConnector:
 
     def _open_shell(self, transport: Transport, deadline: float) -> Channel:
         try:
-            # paramiko waits for these answers without a limit of its own; closing the transport ends the wait.
+            # paramiko waits for these answers without a separate limit; closing the transport ends the wait.
             with _closing_at(transport, self._left(deadline)):
                 channel = transport.open_session(timeout=self._left(deadline))
                 channel.set_combine_stderr(True)

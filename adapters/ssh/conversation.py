@@ -4,9 +4,9 @@ What makes an answer this command's answer (docs/sources/ssh.md, 2 and 3):
 
 - The device's name is learned from its answer to an empty line, never guessed from a banner; from then on only
   prompts that start with exactly that name, and end exactly as they did then, are prompts.
-- An answer begins with the echo of its command and ends with a prompt. Without the echo there is no answer.
+- An answer starts with the echo of its command and ends with a prompt. Without the echo there is no answer.
 - After a time-out, a loss, or anything unexplained, the conversation is broken: it is closed, and nothing more is
-  said in it. A late answer to an old command then finds nobody listening.
+  said in it. A late answer to an old command then finds no one listening.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from orchestrator.model.exchanges import Exchange, Witness
 
 ANSWER_BYTES_MAX = 8 * 1024 * 1024
 LINE_MAX = 400  # the terminal is wider than this and a prompt together, so an echo never wraps
-_TAIL = 2048  # the unfinished last line is looked for in so many bytes
+_TAIL = 2048  # the unfinished last line is searched for in so many bytes
 _QUIET_S = 0.1  # nothing for so long after a prompt: the device has nothing more to say
 _NUDGE_S = 1.0  # nothing for so long without a prompt: press return once more
 _ENTER = b"\r"
@@ -72,7 +72,7 @@ class Conversation:
     def prompt(self) -> Prompt:
         """The last prompt. Only after ``log_in``."""
         if self._prompt is None:
-            raise RuntimeError("nobody has logged in")
+            raise RuntimeError("no login has been made")
         return self._prompt
 
     def close(self) -> None:
@@ -88,7 +88,7 @@ class Conversation:
             if self._is_idle_talk(_decode(self._line.receive(0))):
                 return True
         except ConnectionLost:
-            pass  # it broke while nobody was talking: nothing was lost with it
+            pass  # it broke while no one was talking: nothing was lost with it
         self.close()
         return False
 
@@ -135,7 +135,7 @@ class Conversation:
     ) -> str:
         """What the device says to ``command``: the lines between its echo and the next prompt.
 
-        A yes/no question is answered ``y`` if ``confirms`` is true of all that is said up to it, and what follows is
+        A yes/no question is answered ``y`` if ``confirms`` is true of all that is reported up to it, and what follows is
         returned. Otherwise it is answered ``n``, and ``CommandRejected`` with the question is raised. ``echo_s``: seconds
         for the first byte; only for what changes nothing, since a line may be obeyed after it.
 
@@ -227,7 +227,7 @@ class Conversation:
         return tail.endswith(self._ending) and self._dialect.prompt_in(tail, self.prompt.name) is not None
 
     def _answer_in(self, command: str, heard: str, questions: int, answer: str) -> str:
-        """Cut the echo and the prompt off; note the prompt. What stands before the echo must be idle talk."""
+        """Cut the echo and the prompt off; note the prompt. What is before the echo must be idle talk."""
         lines = self._dialect.lines(heard)
         at = next((i for i, line in enumerate(lines) if self._is_echo(line, command)), None)
         if at is None or not self._is_idle_talk("\n".join(lines[:at])):

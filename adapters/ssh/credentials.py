@@ -1,6 +1,6 @@
 """What a session proves itself with: private keys from files, an agent, or the usual places.
 
-Nothing is looked for unless it is configured. A passphrase never appears in an error.
+Nothing is searched for unless it is configured. A passphrase never appears in an error.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ _USUAL_PLACES = ("~/.ssh/id_ed25519", "~/.ssh/id_ecdsa", "~/.ssh/id_rsa")
 
 
 class SshOptions(BaseModel):
-    """What a site's ``options`` may say about SSH. Both are off: a key nobody named must not open a device."""
+    """What a site's ``options`` may say about SSH. Both are off: a key no one named must not open a device."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
@@ -70,7 +70,7 @@ def load_key(file: str, passphrase: str | None, *, device: str) -> paramiko.PKey
 
 
 def _load_quietly(file: str, passphrase: str | None) -> Iterator[paramiko.PKey]:
-    """A key nobody named may be unusable without that being an error."""
+    """A key no one named may be unusable without that being an error."""
     try:
         yield load_key(file, passphrase, device="")
     except AuthenticationFailed:

@@ -107,8 +107,8 @@ def verify(expected: Expected, seen: HostKey, device: Device) -> None:
             f"the host key of {where} is not the one in {expected.source}:"
             f" it shows {seen.shown}, expected was {wanted}",
             device=device.name,
-            hint="the device was set up anew, or somebody is in between: compare the fingerprint with one read at the"
-            f" device's console, and only if they agree replace the key in {expected.source}",
+            hint="the device was reinstalled, or another machine is in between: compare the fingerprint with one read at"
+            f" the device's console, and only if they agree replace the key in {expected.source}",
         )
     remark = f" ({expected.remark})" if expected.remark else ""
     raise HostKeyRejected(
@@ -152,7 +152,7 @@ def _entries(text: str) -> Iterator[tuple[str, str, HostKey]]:
         try:
             yield marker, fields[0], HostKey.parse(" ".join(fields[1:3]))
         except ValueError:
-            continue  # as OpenSSH does: a line that cannot be read vouches for nobody
+            continue  # as OpenSSH does: a line that cannot be read vouches for no one
 
 
 def _matches(patterns: str, name: str) -> bool:

@@ -1,7 +1,7 @@
 """Shell sessions as a family uses them: one that can only show, and one that can also change.
 
-The read-only session is a type of its own, and has no method by which a changing line could leave: promise 6 is a
-matter of types, not of a flag somebody must remember.
+The read-only session is a separate type, and has no method by which a changing line could leave: promise 6 is a
+matter of types, not of a flag a person must remember.
 
 A session connects when it is first used, and again whenever the talk before broke. It never repeats a command: a line
 whose answer was lost is the caller's doubt, to be resolved by reading.
@@ -76,7 +76,7 @@ class ShowSession:
         return talk.exchange(command, echo_s=ECHO_S if talk is before else None)
 
     def close(self) -> None:
-        """End the session; it connects anew when used again."""
+        """End the session; it connects again when used again."""
         if self._talk is not None:
             self._talk.close()
             self._talk = None
@@ -168,8 +168,8 @@ class ShellSession(ShowSession):
     def send(self, command: str, *, at: str, to: str, confirms: Callable[[str], bool] | None = None) -> str:
         """Send ``command`` in mode ``at`` and return what the device says; the mode after it must be ``to``.
 
-        ``confirms``: is a question, given as all that is said up to it, about this command? It is answered ``y`` then,
-        and any other ``n``. It never connects: a talk that broke has lost its mode. Raises ``Forbidden`` or
+        ``confirms``: is a question, given as all that is reported up to it, about this command? It is answered ``y``
+        then, and any other ``n``. It never connects: a talk that broke has lost its mode. Raises ``Forbidden`` or
         ``Unreachable`` when nothing left, ``CommandRejected`` for a question, ``PerhapsObeyed`` otherwise.
         """
         talk = self._talk
@@ -179,7 +179,7 @@ class ShellSession(ShowSession):
             )
         if not (talk.prompt.privileged and talk.prompt.is_in(at)):
             raise Forbidden(
-                f"`{command}` belongs into mode '{at}', but {self.device.name} stands at {talk.prompt}",
+                f"`{command}` belongs into mode '{at}', but {self.device.name} is at {talk.prompt}",
                 device=self.device.name,
             )
         said = talk.exchange(command, confirms=confirms)
@@ -189,7 +189,7 @@ class ShellSession(ShowSession):
 
     def _astray(self, command: str, prompt: Prompt, wanted: str, said: str) -> UnreadableReply:
         return UnreadableReply(
-            f"after `{command}` {self.device.name} stands at {prompt}, not in mode '{wanted}'",
+            f"after `{command}` {self.device.name} is at {prompt}, not in mode '{wanted}'",
             text=f"{said}\n{prompt}".lstrip("\n"),
             device=self.device.name,
         )

@@ -39,9 +39,9 @@ class Dialect:
 
     ``prompt`` matches a whole last line, with groups ``name``, ``mode`` and ``sign``; ``pager`` and ``question``
     match where they stand. ``setup`` are the session's own lines after each log-in: they must not change a device,
-    and what is answered to them is not looked at. ``top`` leaves every mode, ``enable`` asks for the privileged
+    and what is answered to them is not checked. ``top`` leaves every mode, ``enable`` asks for the privileged
     prompt.
-    ``reading`` is how a line that only shows something begins.
+    ``reading`` is how a line that only shows something starts.
     """
 
     prompt: re.Pattern[str]

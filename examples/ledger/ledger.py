@@ -1,4 +1,4 @@
-"""A family of its own, whole: a ledger that is kept in two folders, one for each site.
+"""A whole family: a ledger that is kept in two folders, one for each site.
 
 A site's folder has two files for each service: ``<service>.json``, which this adapter changes, and
 ``<service>.rows.json``, which replication changes. ``python ledger.py replicate SOURCE TARGET`` copies rows from one
@@ -62,7 +62,7 @@ class Ledger(Reading):
 
 
 class Batch(Item):
-    """One batch of rows that somebody has begun to write."""
+    """One batch of rows that is being written."""
 
     argument: ClassVar[str] = "batch"
     shown: ClassVar[tuple[str, ...]] = ("rows",)

@@ -16,6 +16,9 @@ if TYPE_CHECKING:
 
     from orchestrator.operations.runtime import Tools
 
+# In the context of a command: who hears what is sent to devices.
+WIRE = "orchestrator.wire"
+
 
 def clock_of(context: typer.Context) -> Clock:
     """The clock of the tools that the caller of the command line gives, or that of this machine."""

@@ -13,6 +13,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from typer.core import TyperCommand
 
+from orchestrator.cli.help import DECIDE, GroupedCommand
+
 if TYPE_CHECKING:
     from orchestrator.family.moves import Kind, MoveOption
     from orchestrator.family.offers import Offered
@@ -32,32 +34,43 @@ def of_answers() -> type[TyperCommand]:
 
 def _options_of(kind: Kind) -> Offered:
     from orchestrator.family.offers import options_of_all
+    from orchestrator.operations.declared_families import offer_families
 
+    offer_families()
     return options_of_all(kind)
 
 
 def _answers() -> Offered:
     from orchestrator.family.offers import answers_of_all
+    from orchestrator.operations.declared_families import offer_families
 
+    offer_families()
     return answers_of_all()
 
 
 def _command(offered: Callable[[], Offered]) -> type[TyperCommand]:
     options = cache(lambda: _made(offered()))
 
-    class _Command(TyperCommand):
+    class _Command(GroupedCommand):
         def get_params(self, ctx: Any) -> list[Any]:
             """Its own options, those of families, and then those that every run has."""
             own = super().get_params(ctx)
             run = next((place for place, one in enumerate(own) if one.name in ("dry_run", "help")), len(own))
-            return [*own[:run], *options(), *own[run:]]
+            return [*own[:run], *_added(own, options()), *own[run:]]
 
         def invoke(self, ctx: Any) -> Any:
             """The command's function knows its own options only; ``given_of`` has the others."""
-            ctx.meta[_GIVEN] = _given(offered(), {one.name: ctx.params.pop(one.name) for one in options()})
+            added = _added(super().get_params(ctx), options())
+            ctx.meta[_GIVEN] = _given(offered(), {one.name: ctx.params.pop(one.name) for one in added})
             return super().invoke(ctx)
 
     return _Command
+
+
+def _added(own: Sequence[Any], options: Sequence[Any]) -> Sequence[Any]:
+    """A family takes no option from the command itself."""
+    taken = {flag for one in own for flag in one.opts}
+    return [one for one in options if not taken.intersection(one.opts)]
 
 
 def given_of(context: typer.Context) -> Mapping[str, str]:
@@ -94,7 +107,7 @@ def _parameter(offered: Sequence[tuple[str, MoveOption]]) -> inspect.Parameter:
     """One flag, with the families that have it; where there are several, the first one says what it is."""
     option = offered[0][1]
     help_text = f"{', '.join(name for name, _ in offered)}: {option.help}"
-    told = typer.Option(option.flag, help=help_text, metavar=option.metavar or None)
+    told = typer.Option(option.flag, help=help_text, metavar=option.metavar or None, rich_help_panel=DECIDE)
     annotation = Annotated[(str | None) if option.metavar else bool, told]  # type: ignore[valid-type]
     default = None if option.metavar else False
     kind = inspect.Parameter.KEYWORD_ONLY

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from orchestrator.cli import manual
 from orchestrator.cli.commands import (
     check,
     compare,
@@ -44,7 +45,11 @@ from orchestrator.cli.commands import (
 from orchestrator.cli.commands import (
     recover as unplanned,
 )
+from orchestrator.cli.context import WIRE
+from orchestrator.cli.help import GroupedCommands
+from orchestrator.cli.lazy import command_tree
 from orchestrator.cli.render.terminal import open_what_is_closed, say, say_error, show, show_json, tolerate_any_text
+from orchestrator.cli.wire_log import WireLog, in_front
 from orchestrator.errors import FailoverError, OutputLost
 
 if TYPE_CHECKING:
@@ -73,15 +78,17 @@ app = typer.Typer(
     add_completion=True,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
     help=(
-        "Moves replicated messaging services from one site to its mate, and back, without losing a message.\n\n"
-        "Without an inventory it works on an embedded simulated pair and says SIMULATED."
+        "Move replicated messaging services from one site to its mate, and back, without losing a message.\n\n"
+        "Without an inventory, every command works on an embedded simulated pair and says SIMULATED."
     ),
     epilog=EXIT_CODES,
+    cls=GroupedCommands,
 )
 
 
 @app.callback()
 def _of_all(
+    context: typer.Context,
     version: Annotated[
         bool, typer.Option("--version", callback=_show_version, is_eager=True, help="Show the version and exit.")
     ] = False,
@@ -89,8 +96,25 @@ def _of_all(
         list[Path] | None,
         typer.Option("--family", metavar="FILE", help="A file that declares a family; repeat for several."),
     ] = None,
+    verbose: Annotated[
+        int,
+        typer.Option(
+            "--verbose",
+            "-v",
+            count=True,
+            show_default=False,
+            help="Show each command that is sent to a device; -vv: the answers too.",
+        ),
+    ] = 0,
+    log_file: Annotated[
+        Path | None, typer.Option("--log-file", metavar="FILE", help="Write commands and answers there, redacted.")
+    ] = None,
 ) -> None:
-    """The options that stand before a command."""
+    """The options of all commands."""
+    if verbose or log_file is not None:
+        wire = WireLog(verbose, log_file)
+        context.meta[WIRE] = wire
+        context.call_on_close(wire.close)
     if family:
         from orchestrator.operations.declared_families import name_families
 
@@ -113,6 +137,7 @@ validate.register(app)
 hooks.register(app)
 lab.register(app)
 simulate.register(app)
+manual.register(app)
 snapshot.register(app)
 compare.register(app)
 pipeline.register(app)
@@ -120,8 +145,8 @@ pipeline.register(app)
 
 @cache
 def _command() -> Callable[..., Any]:
-    """The tree of commands with every option. Whoever runs more than one command in a process makes it once."""
-    return typer.main.get_command(app)
+    """The tree of commands. Whoever runs more than one command in a process makes it once."""
+    return command_tree(app)
 
 
 def main(arguments: Sequence[str] | None = None, tools: Tools | None = None) -> int:
@@ -129,7 +154,7 @@ def main(arguments: Sequence[str] | None = None, tools: Tools | None = None) -> 
 
     Deliberate errors become one sentence, a hint and their exit code; anything else is a bug, and says so.
     """
-    typed = list(sys.argv[1:] if arguments is None else arguments)
+    typed = in_front(sys.argv[1:] if arguments is None else arguments)
     open_what_is_closed()
     tolerate_any_text()
     try:
@@ -176,9 +201,9 @@ def _few_collections() -> Iterator[None]:
 
 
 def _ended(end: SystemExit, *, as_json: bool) -> int:
-    """A command ended by itself, or what was typed is no command: that is said already, but not to machines."""
+    """A command ended by itself, or what was typed is no command: that is reported already, but not to machines."""
     if isinstance(end.__context__, BrokenPipeError):
-        return 0  # nobody reads the help any more
+        return 0  # no one reads the help any more
     code = end.code if isinstance(end.code, int) else 0
     misuse = getattr(end.__context__, "format_message", None)
     if as_json and misuse is not None:

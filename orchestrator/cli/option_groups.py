@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable
-from functools import wraps
+from collections.abc import Callable, Mapping
+from functools import cache, wraps
 
 Command = Callable[..., None]
 
@@ -17,7 +17,7 @@ def together(**shared: type) -> Callable[[Command], Command]:
     """
 
     def in_place(command: Command) -> Command:
-        fields = {name: inspect.signature(request, eval_str=True).parameters for name, request in shared.items()}
+        fields = {name: _fields(request) for name, request in shared.items()}
         own = inspect.signature(command, eval_str=True)
 
         @wraps(command)
@@ -37,3 +37,9 @@ def together(**shared: type) -> Callable[[Command], Command]:
         return with_options
 
     return in_place
+
+
+@cache
+def _fields(request: type) -> Mapping[str, inspect.Parameter]:
+    """The options of a dataclass; many commands share one."""
+    return inspect.signature(request, eval_str=True).parameters

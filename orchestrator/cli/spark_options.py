@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class SparkOptions:
-    """Which engine, where and how much, as typed. Each field is an option of its own."""
+    """Which engine, where and how much, as typed. Each field is a separate option."""
 
     engine: Annotated[
         str,

@@ -8,6 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from orchestrator.cli.context import WIRE
 from orchestrator.cli.render.terminal import is_attended, redact_with, say
 from orchestrator.clock import SystemClock
 from orchestrator.errors import DefinitionError, JournalUnavailable
@@ -23,13 +24,13 @@ if TYPE_CHECKING:
 def tools(context: typer.Context) -> Tools:
     """The tools that whoever called the command line brought along, or those of this process."""
     brought = context.obj if isinstance(context.obj, Tools) else make_tools()
-    found = replace(brought, tell=say)
+    found = replace(brought, tell=say, witness=context.meta.get(WIRE, brought.witness))
     redact_with(found.secrets.redactor)
     return found
 
 
 def make_tools() -> Tools:
-    """The tools of this process, with a state directory that nobody else can write to."""
+    """The tools of this process, with a state directory that no one else can write to."""
     ask = (lambda what: getpass.getpass(f"{what}: ")) if is_attended() else None
     return Tools(_state_directory(), SystemClock(), SecretStore(ask), Registry())
 

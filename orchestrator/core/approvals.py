@@ -36,17 +36,17 @@ class Approvals:
 
     @property
     def is_granted(self) -> bool:
-        """May the run begin, as far as people are concerned?"""
+        """May the run start, as far as people are concerned?"""
         return self.decided is not None and self.decided.ruling.choice != "deny"
 
     @property
     def is_denied(self) -> bool:
-        """Somebody said no, or too few said yes in time."""
+        """A person said no, or too few said yes in time."""
         return self.decided is not None and self.decided.ruling.choice == "deny"
 
     @property
     def is_glass_broken(self) -> bool:
-        """Was it begun without the others? Then what follows takes nobody else either."""
+        """Was it started without the others? Then what follows takes no one else either."""
         return self.decided is not None and self.decided.ruling.choice == "break-glass"
 
     def stake_of(self, requester: str, account: str) -> str:
@@ -82,12 +82,12 @@ def fold_approvals(approvals: Approvals, event: ev.Event) -> Approvals:
             return replace(approvals, gate=None, given=(), decided=None, plan="")
         case ev.PolicyChanged():
             changers = (*approvals.changers, event.account) if event.account else approvals.changers
-            # With other terms nothing that was said holds any more.
+            # With other terms nothing that was reported holds any more.
             decided = approvals.decided if event.approval is None else None
             return replace(approvals, changers=changers, decided=decided)
         case ev.RunStarted():
             leaders = (*approvals.leaders, event.account) if event.account else approvals.leaders
-            # What was denied to a run that goes on is asked once more.
+            # What was denied to a run that continues is asked once more.
             return replace(approvals, leaders=leaders, decided=None if approvals.is_denied else approvals.decided)
         case _:
             return approvals

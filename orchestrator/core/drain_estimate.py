@@ -1,12 +1,43 @@
-"""How fast a number falls, when it will reach zero, and when to look again. Pure arithmetic on past readings."""
+"""What is left of a number, how fast it falls, when it will reach zero, and when to read it again. Pure."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+
+from orchestrator.model.events import Seen
+from orchestrator.model.reading import Elsewhere
+from orchestrator.model.runbook import Progress, Side
 
 # (when it was read, seconds since the epoch; the number)
 Samples = Sequence[tuple[float, float]]
+
+
+def number_left(follows: Progress, seen: Iterable[Seen]) -> float | None:
+    """What is left of the number that a wait follows, by one round of readings; None: unknown."""
+    found = {(one.on, one.reading): one for one in seen}
+    own = _number(found.get((follows.on, follows.reading)), follows.field)
+    if own is None or follows.up_to is None:
+        return own
+    goal = value_elsewhere(follows.up_to, found, (follows.on, follows.reading))
+    return max(0.0, float(goal) - own) if isinstance(goal, int | float) else None
+
+
+def value_elsewhere(
+    other: Elsewhere, seen: Mapping[tuple[Side, str], Seen], compared: tuple[Side, str]
+) -> object | None:
+    """The value of the other site that the reading ``compared`` is held against. None: unknown, as it is where it was
+    asked for later than that reading: the site may have issued more in between."""
+    there, here = seen.get((other.on, other.reading)), seen.get(compared)
+    if there is None or here is None or there.asked_at > here.asked_at:
+        return None
+    found: object = getattr(there.value, other.field, None)
+    return found
+
+
+def _number(seen: Seen | None, field: str) -> float | None:
+    value = None if seen is None else getattr(seen.value, field, None)
+    return None if value is None else float(value)
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,4 @@
-"""One service's own passage through a run, as an immutable value. ``lane_fold`` makes the next one; nobody else does."""
+"""One service's own passage through a run, as an immutable value. ``lane_fold`` makes the next one; no one else does."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from orchestrator.model.runbook import Side
 class Stage(StrEnum):
     """Where in its step a lane is."""
 
-    BETWEEN = "between"  # the next step has not begun
+    BETWEEN = "between"  # the next step has not started
     REQUIRE = "require"  # its preconditions are being read
     MAIN = "main"  # waiting, or working through items
     ACT = "act"  # an action is under way; nothing is decided until its outcome is known
     PROVE = "prove"  # the action ended; a reading must show what it did
-    FAILED = "failed"  # it cannot go on; a gate, or the end of the lane, follows
+    FAILED = "failed"  # it cannot continue; a gate, or the end of the lane, follows
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +53,7 @@ class Lane:
     """One service's own passage through the run.
 
     ``mark`` numbers the stages: a round of readings counts only if it was asked under the present mark.
-    ``stage_at`` and ``step_at`` are when stage and step began, seconds since the epoch. ``left_at``: the same
+    ``stage_at`` and ``step_at`` are when stage and step started, seconds since the epoch. ``left_at``: the same
     as ``step_at``, minus the time for which earlier processes watched the step.
     """
 
@@ -69,7 +69,7 @@ class Lane:
     seen_mark: int = -1
     seen_at: float = 0.0
     seen_took: float = 0.0  # seconds from the first question of that round to its record
-    known_at: float = 0.0  # when a whole round of readings was last had, or the stage began
+    known_at: float = 0.0  # when a whole round of readings was last had, or the stage started
     intents: tuple[Intent, ...] = ()
     intended: int = 0
     attempts_from: int = 0  # attempts before the last retry by a person do not count against the limit
@@ -80,7 +80,7 @@ class Lane:
     moved_at: float = 0.0  # when a new low was read, or the wait started; later by the time the guard was broken
     stalled: bool = False
     guard_broke_at: float | None = None
-    waiting_since: float | None = None  # when this was first answered with a wait beforehand; None once it got better
+    waiting_since: float | None = None  # when this was first answered with a wait in advance; None once it got better
     goal_since: float | None = None
     condition_met: bool = False
     waived: bool = False  # in this step, what cannot be read does not hold it up

@@ -38,7 +38,7 @@ def fold_lane(lane: Lane, event: ev.Event, at: float) -> Lane:
 
 
 def _enter(lane: Lane, stage: Stage, at: float, **changes: Any) -> Lane:
-    """A new stage: whatever was read before it is stale from here on."""
+    """A new stage: whatever was read before it is stale from now on."""
     return _with(lane, stage=stage, stage_at=at, known_at=at, mark=lane.mark + 1, seen=(), seen_mark=-1, **changes)
 
 
@@ -106,7 +106,7 @@ def _in_doubt_from(intent: Intent, at: float) -> Intent:
 
 
 def _prove_doubts_first(lane: Lane) -> Lane:
-    """A step that failed in doubt begins with the proof again, never with the action."""
+    """A step that failed in doubt starts with the proof again, never with the action."""
     in_doubt = lane.intents and lane.intents[-1].may_have_obeyed and lane.intents[-1].item is None
     return _with(lane, stage=Stage.PROVE) if lane.stage is Stage.REQUIRE and in_doubt else lane
 

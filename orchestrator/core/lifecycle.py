@@ -1,7 +1,7 @@
 """The lifecycle of lanes and runs: one table each, and a referee that lets nothing pass that has no row.
 
 ``transitions`` is the referee and nothing more: no automatic transitions, no queue, no callbacks. Effects never
-happen here. The diagrams in ``docs/lifecycle.md`` are rendered from these tables.
+happen here. The diagrams in ``docs/explanation/lifecycle.md`` are rendered from these tables.
 """
 
 from __future__ import annotations
@@ -24,24 +24,24 @@ class Row(NamedTuple):
 
 
 LANE_TABLE: tuple[Row, ...] = (
-    Row("ready", "start", "running", "its first step begins"),
-    Row("ready", "refuse", "refused", "it was called off before it began"),
+    Row("ready", "start", "running", "its first step starts"),
+    Row("ready", "refuse", "refused", "it was aborted before it started"),
     Row("running", "refuse", "refused", "a check failed and nothing had been changed"),
     Row("running", "commit", "committed", "the step that is the point of no return took effect"),
     Row("running", "complete", "done", "the last step of a runbook without a point of no return is done"),
-    Row("running", "escalate", "escalating", "the guarantee broke and somebody decided to go on without it"),
-    Row("running", "revert", "reverting", "it turns back"),
+    Row("running", "escalate", "escalating", "the guarantee broke, and an operator decided to continue without it"),
+    Row("running", "revert", "reverting", "it rolls back"),
     Row("running", "halt", "needs-operator", "it stopped at a safe place"),
     Row("committed", "complete", "done", "the last step is done"),
     Row("committed", "halt", "needs-operator", "it stopped; the only way is forward"),
     Row("escalating", "complete_escalated", "escalated", "the last step is done, without the guarantee"),
     Row("escalating", "halt", "needs-operator", "it stopped; the only way is forward"),
-    Row("reverting", "finish_revert", "reverted", "every change was taken back and read back"),
-    Row("reverting", "jam", "stuck", "a change could not be taken back; a person must look"),
+    Row("reverting", "finish_revert", "reverted", "every change was rolled back and read back"),
+    Row("reverting", "jam", "stuck", "a change could not be rolled back; an operator must check"),
     Row("needs-operator", "resume_running", "running", "a person resumed it"),
     Row("needs-operator", "resume_committed", "committed", "a person resumed it past the point of no return"),
     Row("needs-operator", "resume_escalating", "escalating", "a person resumed it after an escalation"),
-    Row("stuck", "resume_reverting", "reverting", "a person looked, and let it try again"),
+    Row("stuck", "resume_reverting", "reverting", "an operator checked, and let it try again"),
 )
 
 RUN_TABLE: tuple[Row, ...] = (

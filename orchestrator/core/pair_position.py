@@ -6,7 +6,7 @@ A field that neither end reports has no say; one that an end should report and d
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 from orchestrator.counting import counted
@@ -24,7 +24,9 @@ Serving = Literal["first", "second", "both", "none", "unknown"]
 @dataclass(frozen=True, slots=True)
 class End:
     """One site's end of a service; None is unknown. ``in_part``: some of its doors are open, others are not.
-    ``unit``: what ``backlog`` counts; ``error``: what was not read."""
+    ``unit``: what ``backlog`` counts; ``mark`` and ``reached``: its own last number, and the one that it has of its
+    mate's; ``pilot``: whether another manager may act (``acts``, ``none``, ``unknown``), and ``pilot_named`` which;
+    ``error``: what was not read."""
 
     site: str
     serves: bool | None = None
@@ -32,9 +34,13 @@ class End:
     link: bool | None = None
     backlog: int | None = None
     unit: str = ""
+    mark: int | None = None
+    reached: int | None = None
     in_doubt: int | None = None
     clients: int | None = None
     suspended: bool | None = None
+    pilot: str | None = None
+    pilot_named: str = ""
     error: str = ""
 
 
@@ -76,12 +82,31 @@ def end_of(family: Family, site: str, answers: Answers, service: str, readings: 
         in_part=any(one.is_mixed() for one in values if Facet.SERVES in one.facets),
         link=_flag(values, Facet.LINK),
         backlog=_number(values, Facet.BACKLOG),
-        unit=family.unit_of(Facet.BACKLOG),
+        unit=family.unit_of(Facet.BACKLOG) or family.unit_of(Facet.MARK),
+        mark=_number(values, Facet.MARK),
+        reached=_number(values, Facet.REACHED),
         in_doubt=_number(values, Facet.IN_DOUBT),
         clients=_number(values, Facet.CLIENTS),
         suspended=_flag(values, Facet.SUSPENDED),
+        pilot=next((str(told) for one in values if (told := one.facet(Facet.PILOT)) is not None), None),
+        pilot_named=next((one.remark([one.facets[Facet.PILOT]]) for one in values if Facet.PILOT in one.facets), ""),
         error=failures[0] if failures else "",
     )
+
+
+def compared(family: Family, ends: tuple[End, End]) -> tuple[End, End]:
+    """Both ends, with what the mate of each lacks where only the numbers of both tell that. They were read moments apart:
+    a mate that was read later may have got what came since, too."""
+    if family.offers(Facet.BACKLOG):
+        return ends
+    first, second = ends
+    return _compared(first, second), _compared(second, first)
+
+
+def _compared(end: End, mate: End) -> End:
+    if end.mark is None or mate.reached is None:
+        return end
+    return replace(end, backlog=max(0, end.mark - mate.reached))
 
 
 def _flag(values: Sequence[Reading], facet: Facet) -> bool | None:
@@ -98,7 +123,11 @@ def position_of(family: Family, ends: tuple[End, End]) -> PairPosition:
     word = _word(family, serving, ends)
     position = PairPosition(serving, word)
     if any(end.suspended and end.serves is not False for end in ends):
-        return PairPosition(serving, position.remarked("replication is suspended"))
+        position = PairPosition(serving, position.remarked("replication is suspended"))
+    managed = next((end for end in ends if end.pilot == "acts"), None)
+    if managed is not None:
+        who = f"another manager may act at {managed.site} {managed.pilot_named}".rstrip()
+        return PairPosition(serving, position.remarked(who))
     return position
 
 

@@ -1,4 +1,4 @@
-"""How the two ends of a service stand, judged once from what was read: who serves, since when nobody does, when both did.
+"""How the two ends of a service stand, judged once from what was read: who serves, since when no one does, when both did.
 
 Reports, screens and questions take their word from here, so that they agree. What a command was to do proves nothing: a
 site that was told to change is unknown until a reading shows what it is. Pure.
@@ -13,15 +13,16 @@ from typing import Literal
 from orchestrator.core.serving import lets_clients_in, role_in
 from orchestrator.model import events as ev
 from orchestrator.model.facets import Facet
-from orchestrator.model.families import made
+from orchestrator.model.families import family_called, made
 from orchestrator.model.outcome import Effect
+from orchestrator.model.reading import Reading
 from orchestrator.model.readings import Reachability, Role
 from orchestrator.model.runbook import Side
 
 Serves = Literal["source", "target", "both", "none", "unknown"]
 
-# For so long a reading stands for the present: as long as a changing command may stand on it (docs/reliability.md,
-# promise 15).
+# A reading shows the present for this long: as long as a changing command may rest on it (promise 15 of
+# docs/explanation/reliability.md).
 FRESH_S = 30.0
 
 _SIDES: tuple[Side, Side] = ("source", "target")
@@ -30,7 +31,7 @@ _SIDES: tuple[Side, Side] = ("source", "target")
 @dataclass(frozen=True, slots=True)
 class Gap:
     """No site was known to serve from ``since`` to ``until``, seconds since the epoch. ``had_begun``: it was so when both
-    were first read, so it began earlier. Otherwise a site served up to ``since``, and it was no longer than this."""
+    were first read, so it started earlier. Otherwise a site served up to ``since``, and it was no longer than this."""
 
     since: float
     until: float
@@ -85,8 +86,8 @@ class Position:
 @dataclass(slots=True)
 class _End:
     """One site, as far as is known. ``wanted``: it was told to serve, or not to, and was not read since; ``was``: what it
-    was before. ``idle_at`` and ``served_at``: when it was last read as not serving, and as serving. ``in_doubt``: it was
-    told that, and up to ``doubt_until`` the command may still be on its way."""
+    was before. ``idle_at`` and ``served_at``: when it was last read as not serving, and as serving; ``silent_at``: when
+    it did not answer. ``in_doubt``: it was told that, and up to ``doubt_until`` the command may still be on its way."""
 
     serves: bool | None = None
     role: Role | None = None  # None for what has no roles, too
@@ -96,13 +97,14 @@ class _End:
     was: tuple[bool | None, Role | None] = (None, None)
     idle_at: float | None = None
     served_at: float = float("-inf")
+    silent_at: float = float("-inf")
     in_doubt: bool | None = None
     doubt_until: float = float("-inf")
     is_silent: bool = False
 
     @property
     def may_be_idle(self) -> bool:
-        """Is it read as not serving, or is nobody able to say by now?"""
+        """Is it read as not serving, or is no one able to say by now?"""
         return self.serves is False or (self.serves is None and (self.wanted is not None or self.is_silent))
 
 
@@ -118,6 +120,8 @@ class PositionHistory:
     overlaps: list[Overlap] = field(default_factory=list)
     queued: dict[Side, Queued] = field(default_factory=dict)
     found: dict[Side, Queued] | None = None
+    _marks: dict[Side, tuple[int, float]] = field(default_factory=dict)
+    _reached: dict[Side, tuple[int, float]] = field(default_factory=dict)
     _ends: dict[Side, _End] = field(default_factory=lambda: {side: _End() for side in _SIDES})
     _orders: dict[int, ev.ActionIntended] = field(default_factory=dict)
     _since: float | None = None
@@ -171,9 +175,8 @@ class PositionHistory:
         One that ``is_old`` bounds how long both can have been active, and shows no moment without an active site."""
         end = self._ends[seen.on]
         value = seen.value
-        has_backlog = value is not None and Facet.BACKLOG in value.facets
-        if value is not None and has_backlog and seen.asked_at >= self.queued.get(seen.on, _NEVER).at:
-            self.queued[seen.on] = Queued(value.number(Facet.BACKLOG), seen.asked_at)
+        if value is not None:
+            self._count(seen.on, value, seen.asked_at)
         role, is_open = role_in(seen), lets_clients_in(seen)
         serves = is_open if role is None else role is Role.ACTIVE
         if seen.asked_at < max(end.read_at, end.told_at):
@@ -184,9 +187,11 @@ class PositionHistory:
         if serves is not None and serves is not end.in_doubt and seen.asked_at < end.doubt_until:
             return  # it may be otherwise as soon as this is read
         if serves is None:
-            if isinstance(value, Reachability) and not value.answers and end.serves is None:
-                end.is_silent = True
-                self._grow_dark(seen.on, seen.asked_at)
+            if isinstance(value, Reachability) and not value.answers:
+                end.silent_at = seen.asked_at
+                if end.serves is None:
+                    end.is_silent = True
+                    self._grow_dark(seen.on, seen.asked_at)
             elif value is not None and not value.exclusive and Facet.SERVES in value.facets:
                 end.serves = None  # some of its doors are open
             return
@@ -204,6 +209,22 @@ class PositionHistory:
             self._start_gap(seen.on, read_at)
         self._grow_dark(seen.on, seen.asked_at)
         self._is_seen = self._is_seen or not self._other(seen.on).is_silent
+
+    def _count(self, side: Side, value: Reading, at: float) -> None:
+        """What waits at a side: by its own backlog, or where a family has none by the last numbers of both ends."""
+        family = family_called(self.family)
+        if family is None or family.offers(Facet.BACKLOG):
+            if Facet.BACKLOG in value.facets and at >= self.queued.get(side, _NEVER).at:
+                self.queued[side] = Queued(value.number(Facet.BACKLOG), at)
+            return
+        for facet, known in ((Facet.MARK, self._marks), (Facet.REACHED, self._reached)):
+            number = value.number(facet)
+            if number is not None and at >= known.get(side, (0, float("-inf")))[1]:
+                known[side] = number, at
+        for one in _SIDES:
+            mark, reached = self._marks.get(one), self._reached.get("target" if one == "source" else "source")
+            if mark is not None and reached is not None:
+                self.queued[one] = Queued(max(0, mark[0] - reached[0]), mark[1])
 
     def _tell(self, side: Side, wanted: bool, at: float) -> None:
         end = self._ends[side]
@@ -226,7 +247,7 @@ class PositionHistory:
                 self._since = None
 
     def _start_gap(self, side: Side, since: float) -> None:
-        """``side`` served up to ``since``; if the other one does not, nobody is known to from then on."""
+        """``side`` served up to ``since``; if the other one does not, no one is known to from then on."""
         if self._since is None and not self._other(side).serves:
             self._since, self._had_begun, self._is_seen = self._after_last(since), False, False
 
@@ -237,19 +258,20 @@ class PositionHistory:
 
     def _after_last(self, at: float) -> float:
         """A site served at some moment between the question and its answer, where the last gap ended: no moment counts
-        twice. Nor can a gap begin before a site was last read as serving."""
+        twice. Nor can a gap start before a site was last read as serving."""
         served_at = max(end.served_at for end in self._ends.values())
         return max(at, served_at, self.gaps[-1].until) if self.gaps else max(at, served_at)
 
     def _lighten(self, at: float) -> None:
-        """A site serves. A command that had no effect took nobody's service away."""
+        """A site serves. A command that had no effect took no one's service away."""
         if self._since is not None and self._is_seen:
             self.gaps.append(Gap(self._since, at, self._had_begun))
         self._since = None
 
     def _match(self, side: Side, at: float) -> None:
         other = self._other(side)
-        if not other.serves or abs(at - other.read_at) > FRESH_S:
+        # Whatever a site was before it fell silent, nothing shows that it still is.
+        if not other.serves or other.silent_at > other.read_at or abs(at - other.read_at) > FRESH_S:
             return
         moment = max(at, other.read_at)
         if self._open is None:
@@ -299,7 +321,7 @@ class Positions:
 
 
 def courses_of(plan: ev.Plan) -> dict[str, PositionHistory]:
-    """By service, the course at the beginning of a run: with what was read for its plan."""
+    """By service, the course at the start of a run: with what was read for its plan."""
     settle = {step.id: step.settle for step in plan.runbook.steps}
     courses = {service: PositionHistory(settle, plan.runbook.family) for service in plan.services}
     newest = max((one.seen.asked_at for one in plan.read_before), default=0.0)

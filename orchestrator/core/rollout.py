@@ -1,4 +1,4 @@
-"""Which lanes may begin now, when a run goes in waves: a canary alone, then so many at a time. Pure."""
+"""Which lanes may start now, when a run goes in waves: a canary alone, then so many at a time. Pure."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from orchestrator.model.plan import Outcome, Waves
 
 
 def to_begin(waves: Waves, lanes: Mapping[str, Lane], *, forgiven: Set[str]) -> Sequence[str]:
-    """The ready lanes of the present wave, in the order of the plan; empty while it is under way, or called off.
+    """The ready lanes of the present wave, in the order of the plan; empty while it is under way, or aborted.
 
     ``forgiven`` lanes had failed before a person resumed the run, and do not count against it any more.
     """
@@ -22,7 +22,7 @@ def to_begin(waves: Waves, lanes: Mapping[str, Lane], *, forgiven: Set[str]) -> 
 
 
 def called_off(waves: Waves, lanes: Mapping[str, Lane], *, forgiven: Set[str]) -> bool:
-    """Have so many failed that nothing more begins? A canary that failed is always enough."""
+    """Have so many failed that nothing more starts? A canary that failed is always enough."""
     failed = [
         service
         for service, lane in lanes.items()

@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
+from orchestrator.core.approvals import APPROVAL_GATE, fold_approvals
 from orchestrator.core.approvals import Approvals as Approvals
-from orchestrator.core.approvals import fold_approvals
 from orchestrator.core.lane import Intent as Intent
 from orchestrator.core.lane import Lane as Lane
 from orchestrator.core.lane import Stage as Stage
@@ -22,7 +22,8 @@ from orchestrator.model import events as ev
 
 @dataclass(slots=True)
 class Run:
-    """A run and its lanes, by service name, in the order of the plan."""
+    """A run and its lanes, by service name, in the order of the plan. ``began_at``: when its lanes were first let start,
+    seconds since the epoch; None: not yet."""
 
     plan: ev.Plan
     status: str = "planned"
@@ -31,6 +32,7 @@ class Run:
     outcome: ev.Outcome | None = None
     seq: int = 0
     last_at: float = 0.0
+    began_at: float | None = None
     approvals: Approvals = field(default_factory=Approvals)
 
     def fold(self, record: ev.Record) -> None:
@@ -41,6 +43,7 @@ class Run:
             self.lanes[record.lane] = fold_lane(self.lanes[record.lane], record.event, record.at)
         else:
             self._fold_own(record.event)
+            self._note_start(record.event, record.at)
         self.seq, self.last_at = record.seq, record.at
 
     def _fold_own(self, event: ev.Event) -> None:
@@ -55,6 +58,12 @@ class Run:
             case ev.PolicyChanged():
                 terms = self.plan.approval if event.approval is None else event.approval
                 self.plan = self.plan.model_copy(update={"policy": event.policy, "approval": terms})
+
+    def _note_start(self, event: ev.Event, at: float) -> None:
+        """Its time counts from its first process, or from the approval that let it start."""
+        is_first = isinstance(event, ev.RunStarted) and self.began_at is None
+        if is_first or (isinstance(event, ev.GateDecided) and event.gate == APPROVAL_GATE):
+            self.began_at = at
 
     @property
     def is_open(self) -> bool:
@@ -82,7 +91,7 @@ def next_status(status: str, event: ev.Event) -> str:
 def begin(created: ev.Record) -> Run:
     """The run its first record describes. Raises ``IllegalTransition`` if that is not ``run.created``."""
     if not isinstance(created.event, ev.RunCreated):
-        raise IllegalTransition(f"a run begins with run.created, not with {created.event.kind}")
+        raise IllegalTransition(f"a run starts with run.created, not with {created.event.kind}")
     plan = created.event.plan
     lanes = {service: Lane(service) for service in plan.services}
     return Run(plan, lanes=lanes, seq=created.seq, last_at=created.at)

@@ -21,6 +21,9 @@ from orchestrator.model.runbook import Runbook, Side
 
 Verdict = Literal["possible", "with attestation", "not"]
 _SNAPSHOT = "snapshot"
+# The command of a fence plan brings this reading, and the action with this name.
+_FENCE = "external_fence"
+_NO_COMMAND = "the fence plan of the site has no command (sites.NAME.fence)"
 # What a runbook needs and an adapter may lack. Other findings are faults of the runbook.
 _MISSING = frozenset({"unknown-reading", "unknown-action"})
 
@@ -58,7 +61,11 @@ def _ability(runbook: Runbook, ends: dict[Side, type[Adapter]]) -> Ability:
         for side, kind in ends.items()
         for one in lint_words(runbook, with_reachability(kind.readings), kind.actions, side=side)
     ]
-    missing = [f"{side}: {one.message}" for one, side in found if one.code in _MISSING and one.level is Level.ERROR]
+    missing = [
+        f"{side}: {_NO_COMMAND if _FENCE in one.message else one.message}"
+        for one, side in found
+        if one.code in _MISSING and one.level is Level.ERROR
+    ]
     if missing:
         return Ability(name, "not", tuple(dict.fromkeys(missing)))
     answered = [one.message for one, _ in found if one.code == "comparison-unread"]

@@ -1,22 +1,24 @@
 """The runbooks of a family in a file that has none of its own, made from its facets and from what its actions make.
 
 ``controlled`` closes the source, waits until nothing waits there any more, and opens the target. ``uncontrolled`` opens
-the target once the source was silent for a while and somebody answered for the fence. Where the file leaves open which
-action is meant, or nothing would show that the target has everything, there is none.
+the target once the source was silent for a while and a person answered for the fence. ``restore`` and ``failback`` are
+the way back. ``guard`` closes a source that serves beside its mate. Where the file leaves open which action is meant, or
+nothing would show that the target has everything, there is none.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Container
 
+from orchestrator.documents.generic_facets import Facets, Steps, not_made
+from orchestrator.documents.generic_restore import becoming_mate, failback, restore
 from orchestrator.errors import DefinitionError
+from orchestrator.model.declared.file import FamilyFile
 from orchestrator.model.facets import Facet
-from orchestrator.model.family_file import FamilyFile
 from orchestrator.model.runbook import Runbook
 
-KINDS = ("controlled", "uncontrolled")
+KINDS = ("controlled", "uncontrolled", "restore", "failback", "guard")
 _LINK_LOST = {
     "grace": "30s",
     "gate": "link-lost",
@@ -27,78 +29,48 @@ _STALLED = {"after": "1m", "gate": "drain-stalled", "choices": ["wait", "revert"
 _POLL = {"min": "100ms", "max": "1s"}
 
 
-def generic_runbook(file: FamilyFile, kind: str) -> Runbook:
-    """The runbook ``kind``, one of ``KINDS``. Raises ``DefinitionError`` with the reason why none can be made."""
-    steps = _controlled(file) if kind == "controlled" else _uncontrolled(file)
+def generic_runbook(file: FamilyFile, kind: str, own: Container[str] = ()) -> Runbook:
+    """The runbook ``kind``, one of ``KINDS``; ``own``: the kinds that the family has itself. Raises ``DefinitionError``
+    with the reason why none can be made."""
+    if kind == "failback" and "controlled" not in own:
+        _controlled(file)  # it continues with that
+    made = {"controlled": _controlled, "uncontrolled": _uncontrolled, "guard": _guard}
+    steps = {**made, "restore": restore, "failback": failback}[kind](file)
     summary = {
         "controlled": f"Planned switch of a {file.words.service} to its mate, by facets alone. Nothing is lost.",
         "uncontrolled": f"The failed site is dark. Its mate takes over the {file.words.service}, by facets alone.",
+        "restore": "The failed site comes back as the mate of the acting one, by facets alone.",
+        "failback": f"The restored site takes the {file.words.service} back, by facets alone. Nothing is lost.",
+        "guard": "The failed site serves again beside its mate. It is closed, by facets alone.",
     }[kind]
     plain = {"runbook": f"{file.family}/{kind}", "summary": summary, "steps": steps}
-    return Runbook.model_validate_json(json.dumps(plain), strict=True)
+    more = {"continue_with": f"{file.family}/controlled"} if kind == "failback" else {}
+    return Runbook.model_validate_json(json.dumps(plain | more), strict=True)
 
 
-def can_be_made(file: FamilyFile, kind: str) -> bool:
+def can_be_made(file: FamilyFile, kind: str, own: Container[str] = ()) -> bool:
     """Does ``generic_runbook`` make one?"""
     try:
-        generic_runbook(file, kind)
+        generic_runbook(file, kind, own)
     except DefinitionError:
         return False
     return True
 
 
-class _Facets:
-    """Where a family's facets are read."""
-
-    def __init__(self, file: FamilyFile) -> None:
-        self._file = file
-        self._places = {
-            field.facet: (reading, name, field)
-            for reading, declared in file.readings.items()
-            for name, field in declared.fields.items()
-            if field.facet is not None
-        }
-
-    def has(self, facet: Facet, *, serving: bool) -> bool:
-        """Is it read, and has it a meaning at a site that serves, or at one that does not?"""
-        if facet not in self._places:
-            return False
-        serves_in, serves, _ = self._places[Facet.SERVES]
-        reading, _, field = self._places[facet]
-        return reading != serves_in or field.when.get(serves, serving) is serving
-
-    def check(self, side: str, facet: Facet, value: bool | int, say: str = "") -> dict[str, Any]:
-        """A check of one side."""
-        reading, name, _ = self._places[facet]
-        return {"on": side, "reading": reading, "where": {name: value}} | ({"say": say} if say else {})
-
-    def progress(self, side: str, facet: Facet) -> dict[str, Any]:
-        """What a wait follows."""
-        reading, name, _ = self._places[facet]
-        return {"on": side, "reading": reading, "field": name}
-
-    def links(self, say: Mapping[str, str]) -> list[dict[str, Any]]:
-        """Checks of the link at the ends that tell of it; ``say``: what is wrong, by side."""
-        ends = {"source": self.has(Facet.LINK, serving=True), "target": self.has(Facet.LINK, serving=False)}
-        return [
-            self.check(side, Facet.LINK, True, say[side]) for side, tells in ends.items() if tells and side in say
-        ]
-
-
-def _controlled(file: FamilyFile) -> list[dict[str, Any]]:
-    facets = _Facets(file)
-    close, reopen = _closing(file)
-    opens = _opening(file)
-    if not (facets.has(Facet.BACKLOG, serving=True) and facets.has(Facet.BACKLOG, serving=False)):
-        raise _none(file, "controlled", "no field counts what waits at a source that was closed (facet backlog)")
+def _controlled(file: FamilyFile) -> Steps:
+    facets = Facets(file)
+    close = facets.closing("controlled")
+    reopen, opens = facets.reopening(close), facets.opening()
+    drained = facets.drained()
+    if drained is None:
+        why = "no field counts what waits at a source that was closed (backlog), nor do two count what it has issued"
+        raise not_made(file, "controlled", f"{why} and what the target has of it (facets mark and reached)")
     if not facets.links({"target": "x"}):
-        raise _none(file, "controlled", "no field tells the target's end of the link (facet link)")
-    backlog = facets.check("source", Facet.BACKLOG, 0)
-    closed = facets.check("source", Facet.SERVES, False)
+        raise not_made(file, "controlled", "no field tells the target's end of the link (facet link)")
     lost = {"target": "the link was lost before the target had everything"}
     doubt = (
         [facets.check("source", Facet.IN_DOUBT, 0, "something at the source has no outcome yet")]
-        if facets.has(Facet.IN_DOUBT, serving=True)
+        if facets.has(Facet.IN_DOUBT, "serves")
         else []
     )
     return [
@@ -114,6 +86,7 @@ def _controlled(file: FamilyFile) -> list[dict[str, Any]]:
                 *doubt,
             ],
         },
+        *facets.managers("source", "target"),
         {
             "id": "close",
             "title": "Close the source",
@@ -122,7 +95,7 @@ def _controlled(file: FamilyFile) -> list[dict[str, Any]]:
                 *facets.links({"target": "the link is down at the target"}),
             ],
             "do": {"on": "source", "action": close},
-            "expect": [closed],
+            "expect": facets.shown(close),
             "undo": {
                 "require": [
                     facets.check(
@@ -133,16 +106,16 @@ def _controlled(file: FamilyFile) -> list[dict[str, Any]]:
                     )
                 ],
                 "do": {"on": "source", "action": reopen},
-                "expect": [facets.check("source", Facet.SERVES, True)],
+                "expect": facets.shown(reopen),
             },
         },
         {
             "id": "drain",
             "title": "Wait until the target has everything",
-            "until": [backlog],
-            "guard": facets.links(lost),
+            "until": [drained.check],
+            "guard": [*drained.beside, *facets.links(lost)],
             "when_guard_breaks": _LINK_LOST,
-            "progress": facets.progress("source", Facet.BACKLOG),
+            "progress": drained.progress,
             "when_stalled": _STALLED,
             "poll": _POLL,
         },
@@ -155,21 +128,22 @@ def _controlled(file: FamilyFile) -> list[dict[str, Any]]:
                 facets.check("target", Facet.SERVES, False, "the target serves already"),
             ],
             "reconfirm": [
-                backlog | {"say": "the target does not have everything any more"},
+                drained.check | {"say": "the target does not have everything any more"},
                 *facets.links({"target": "the link was lost after the target had everything"}),
             ],
             "when_guard_breaks": _LINK_LOST,
-            "progress": facets.progress("source", Facet.BACKLOG),
+            "progress": drained.progress,
             "poll": _POLL,
             "do": {"on": "target", "action": opens},
-            "expect": [facets.check("target", Facet.SERVES, True)],
+            "expect": facets.shown(opens, "target"),
         },
+        *becoming_mate(file, "controlled"),
     ]
 
 
-def _uncontrolled(file: FamilyFile) -> list[dict[str, Any]]:
-    facets = _Facets(file)
-    opens = _opening(file)
+def _uncontrolled(file: FamilyFile) -> Steps:
+    facets = Facets(file)
+    opens = facets.opening()
     silent = {"on": "source", "reading": "reachability", "where": {"role_known": False}}
     return [
         {
@@ -194,14 +168,16 @@ def _uncontrolled(file: FamilyFile) -> list[dict[str, Any]]:
             "timeout": "1m",
             "poll": {"min": "1s", "max": "2s"},
         },
+        *facets.managers("target"),
+        *_unlinked(facets),
         {
             "id": "unfenced",
             "title": "Answer for the fence of the failed site",
             "ask": {
                 "gate": "unfenced",
-                "text": "No reading proves that clients are kept away from the failed site. If it comes back while nobody"
-                " keeps them away, both sites serve. attest: it is fenced, by a means this program cannot see. waive:"
-                " take over all the same.",
+                "text": "No reading proves that clients are kept away from the failed site. If it comes back while they"
+                " can reach it, both sites serve. attest: it is fenced, by a means this program cannot see. waive:"
+                " take over without that proof.",
                 "choices": ["attest", "waive", "stop"],
                 "unattended": "stop",
                 "option": "--attest TEXT",
@@ -213,41 +189,46 @@ def _uncontrolled(file: FamilyFile) -> list[dict[str, Any]]:
             "point_of_no_return": True,
             "require": [
                 facets.check("target", Facet.SERVES, False, "the target serves already"),
+                *facets.cut("the target hears from the failed site again"),
                 silent | {"say": "the failed site has come back"},
             ],
             "do": {"on": "target", "action": opens},
-            "expect": [facets.check("target", Facet.SERVES, True)],
+            "expect": facets.shown(opens, "target"),
         },
     ]
 
 
-def _closing(file: FamilyFile) -> tuple[str, str]:
-    """The one action that only ends service and can be taken back, and its inverse."""
-    found = [
-        (name, action.inverse)
-        for name, action in file.actions.items()
-        if action.makes == {Facet.SERVES: False} and not action.arguments and action.inverse is not None
+def _unlinked(facets: Facets) -> Steps:
+    """A site that only this program cannot reach is not lost: its mate hears from it."""
+    alive = "the target still hears from the failed site, so that is alive: reach it another way, or stop it first"
+    cut = facets.cut(alive)
+    if not cut:
+        return []
+    title = "Confirm that the target no longer hears from it"
+    return [{"id": "link-lost", "title": title, "until": cut, "timeout": "1m", "poll": {"min": "500ms", "max": "2s"}}]
+
+
+def _guard(file: FamilyFile) -> Steps:
+    """It only closes: what else the site was before it failed is for ``restore``."""
+    facets = Facets(file)
+    close = facets.closing("guard")
+    left = "the other site does not serve, so this one is left as it is"
+    return [
+        {
+            "id": "acting",
+            "title": "Check that the other site serves",
+            "require": [facets.check("target", Facet.SERVES, True, left)],
+            "patience": "5s",
+        },
+        {
+            "id": "close",
+            "title": "Close the failed site",
+            "point_of_no_return": True,
+            "require": [facets.check("target", Facet.SERVES, True, left)],
+            "do": {"on": "source", "action": close},
+            "expect": facets.shown(close),
+            "within": "5s",
+            "patience": "5s",
+            "attempts": 20,
+        },
     ]
-    if len(found) != 1:
-        what = "no action" if not found else f"not one action but {', '.join(name for name, _ in found)}"
-        raise _none(file, "controlled", f"{what} makes serves: false and nothing else, and has an inverse")
-    return found[0]
-
-
-def _opening(file: FamilyFile) -> str:
-    """The one action that only begins service."""
-    found = [
-        name for name, action in file.actions.items() if action.makes == {Facet.SERVES: True} and not action.arguments
-    ]
-    if len(found) != 1:
-        what = "no action" if not found else f"not one action but {', '.join(found)}"
-        raise _none(file, "generic", f"{what} makes serves: true and nothing else")
-    return found[0]
-
-
-def _none(file: FamilyFile, kind: str, why: str) -> DefinitionError:
-    what = "runbook" if kind == "generic" else f"runbook {kind}"
-    return DefinitionError(
-        f"{file.family} has no {what} of its own, and its file does not give one: {why}",
-        hint=f"write it beside the family file: {file.family}/{'controlled' if kind == 'generic' else kind}.yaml",
-    )

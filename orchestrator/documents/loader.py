@@ -29,7 +29,7 @@ from orchestrator.documents.shipped import generic_named, shipped_path
 from orchestrator.documents.source_map import Lines, explain, may_be_secret, quoted
 from orchestrator.documents.source_map import Path as KeyPath
 from orchestrator.errors import DefinitionError
-from orchestrator.model.family_file import FamilyFile
+from orchestrator.model.declared.file import FamilyFile
 from orchestrator.model.findings import Finding, Level
 from orchestrator.model.inventory import Inventory
 from orchestrator.model.runbook import Runbook
@@ -54,20 +54,25 @@ def load_inventory(path: Path | str) -> tuple[Inventory, list[Finding]]:
 def read_runbook(source: Path | str) -> Definition[Runbook]:
     """As ``load_runbook``, with every mistake as a finding. Raises only for the name of a runbook not shipped."""
     is_name = isinstance(source, str) and _SHIPPED_NAME.fullmatch(source)
-    made = generic_named(str(source)) if is_name else None
-    if made is not None:
-        return Definition(str(source), made, (), Lines())
-    read = read_document(shipped_path(str(source)) if is_name else Path(source), Runbook)
+    read = _named(str(source)) if is_name else read_document(Path(source), Runbook)
     if read.value is None or read.value.continue_with is None:
         return read
     return _continued(read, read.value, read.value.continue_with)
+
+
+def _named(name: str) -> Definition[Runbook]:
+    """A shipped runbook, or one that is made for a family in a file, without what it continues with."""
+    made = generic_named(name)
+    if made is not None:
+        return Definition(name, made, (), Lines())
+    return read_document(shipped_path(name), Runbook)
 
 
 def _continued(read: Definition[Runbook], first: Runbook, name: str) -> Definition[Runbook]:
     """``first`` with the steps of the shipped runbook ``name`` behind its own: one level, no circles."""
     place = read.lines.at(("continue_with",))
     try:
-        rest = read_document(shipped_path(name), Runbook).result()
+        rest = _named(name).result()
         steps = [*first.steps, *rest.steps]
         if rest.continue_with is not None:
             raise DefinitionError(f"{name} itself continues with another runbook")
@@ -159,7 +164,7 @@ def _bytes(path: Path, document: _Document) -> bytes:
 _TAG = "tag:yaml.org,2002:"
 _WORDS: Mapping[
     str, tuple[re.Pattern[str], str]
-] = {  # YAML 1.2, section 10.3.2, and the characters a word begins with
+] = {  # YAML 1.2, section 10.3.2, and the characters a word starts with
     "null": (re.compile(r"^(?:~|null|Null|NULL|)$"), "~nN"),
     "bool": (re.compile(r"^(?:true|True|TRUE|false|False|FALSE)$"), "tTfF"),
     "int": (re.compile(r"^(?:[-+]?[0-9]+|0o[0-7]+|0x[0-9a-fA-F]+)$"), "-+0123456789"),
@@ -205,17 +210,17 @@ _SafeLoader.yaml_implicit_resolvers = {}  # YAML 1.1's, of the base, stay with t
 for _kind, (_pattern, _first) in _WORDS.items():
     _SafeLoader.add_implicit_resolver(_TAG + _kind, _pattern, ["", *_first] if _kind == "null" else list(_first))
 
-# How PyYAML's sentence begins, ours, and a hint. Its own are never shown: some repeat what was written.
+# How PyYAML's sentence starts, ours, and a hint. Its own are never shown: some repeat what was written.
 _TOO_DEEP = f"the file is nested deeper than {DEPTH_MAX} levels"
 _SENTENCES: Mapping[str, tuple[str, str]] = {
-    "found character '\\t'": ("a tab stands where only spaces are allowed", "indent with spaces"),
-    "found character": ("a value begins with a reserved character", "put a text that begins with @ ` or % in quotes"),
-    "mapping values are not allowed": ("a colon stands where none is expected", "see the indentation, or use quotes"),
+    "found character '\\t'": ("a tab is where only spaces are allowed", "indent with spaces"),
+    "found character": ("a value starts with a reserved character", "put a text that starts with @ ` or % in quotes"),
+    "mapping values are not allowed": ("a colon is where none is expected", "see the indentation, or use quotes"),
     "could not find expected ':'": ("this is neither a key with a colon nor an item with a dash", ""),
     "expected <block end>": ("the indentation does not fit the lines above", ""),
     "found unexpected end of stream": ("a quote is opened here and never closed", ""),
     "expected ',' or": ("a bracket is opened here and not closed, or a comma is missing", ""),
-    "found undefined alias": ("an alias (*) refers to nothing", "put a text that begins with * in quotes"),
+    "found undefined alias": ("an alias (*) refers to nothing", "put a text that starts with * in quotes"),
     "found unknown escape": ("an unknown escape follows a backslash", "use single quotes to keep backslashes"),
     "but found another document": ("the file has more than one document", "keep one, without a second ---"),
     "aliases": (f"the file uses more than {ALIASES_MAX} aliases", "write the text out"),
@@ -333,7 +338,7 @@ class _Document:
         if kind == "str":
             if has_steering(text) or _HALF.search(text):
                 sentence = "a text has a control character, one that hides or turns the text, or half of a character"
-                self._note(sentence, _line(node), "not-text", "type it anew instead of pasting it")
+                self._note(sentence, _line(node), "not-text", "type it instead of pasting it")
         elif kind not in _WORDS:
             self._expect_tag(node, "")
         elif not _WORDS[kind][0].match(text):
@@ -358,7 +363,7 @@ class _Document:
 
     def _expect_tag(self, node: yaml.Node, kind: str) -> None:
         if node.tag != _TAG + kind:
-            self._note("this tag (!) is not allowed", _line(node), "yaml", "put a text that begins with ! in quotes")
+            self._note("this tag (!) is not allowed", _line(node), "yaml", "put a text that starts with ! in quotes")
 
     def _note(self, message: str, line: int | None, code: str, hint: str = "") -> None:
         self._findings.append(

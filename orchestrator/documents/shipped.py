@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from pathlib import Path
 
 from orchestrator.documents.generic_runbooks import KINDS, can_be_made, generic_runbook
 from orchestrator.errors import DefinitionError
+from orchestrator.model.declared.file import FamilyFile
 from orchestrator.model.families import family_called, known_families
-from orchestrator.model.family_file import FamilyFile
 from orchestrator.model.runbook import Runbook
 from orchestrator.suggestions import suggest
 
@@ -20,7 +21,7 @@ def shipped_runbooks() -> list[str]:
         for name in known_families()
         if (file := _declared(name)) is not None
         for kind in KINDS
-        if f"{name}/{kind}" not in own and can_be_made(file, kind)
+        if f"{name}/{kind}" not in own and can_be_made(file, kind, _kinds(own, name))
     )
     return sorted([*own, *generic])
 
@@ -35,10 +36,15 @@ def generic_named(name: str) -> Runbook | None:
     """The runbook of a family in a file that has none of its own of this name. Raises ``DefinitionError`` with the reason
     where none can be made."""
     family, _, kind = name.partition("/")
-    file = _declared(family)
-    if file is None or kind not in KINDS or name in _shipped():
+    file, own = _declared(family), _shipped()
+    if file is None or kind not in KINDS or name in own:
         return None
-    return generic_runbook(file, kind)
+    return generic_runbook(file, kind, _kinds(own, family))
+
+
+def _kinds(names: Iterable[str], family: str) -> set[str]:
+    """Of the names of runbooks, the kinds that a family has itself."""
+    return {name.partition("/")[2] for name in names if name.startswith(f"{family}/")}
 
 
 def _shipped() -> dict[str, Path]:
@@ -56,6 +62,6 @@ def shipped_path(name: str) -> Path:
     """The file of a shipped runbook. Raises ``DefinitionError`` for a name that none has."""
     known = _shipped()
     if name not in known:
-        hint = f"{suggest(name, known, label='shipped')}; the name of a file ends in .yaml"
+        hint = f"the name of a file ends in .yaml; {suggest(name, known, label='shipped')}"
         raise DefinitionError(f"no shipped runbook is called {name}", hint=hint)
     return known[name]

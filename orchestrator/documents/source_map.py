@@ -1,4 +1,4 @@
-"""Where things stand in a file, and what is wrong with them: validation errors as findings with file and line.
+"""Where things are in a file, and what is wrong with them: validation errors as findings with file and line.
 
 ``Lines`` finds the line of a path such as ``("steps", 2, "do", "role")``. ``explain`` turns what pydantic found into
 one sentence and a hint for each mistake.
@@ -28,8 +28,8 @@ Shape = Mapping[str, Any]
 PATTERNS: Mapping[str, str] = {
     SERVICE_NAME: "a service's name has 1 to 32 characters, no quotes or controls, none of ` ; ? * < > & | \\",
     WEBHOOK_URL: "https://…, or http:// to this very machine; without account, password, # and blanks",
-    r"^[A-Za-z0-9][A-Za-z0-9_.-]{0,62}$": "a name has 1 to 63 letters, digits, - _ and . and begins with no sign",
-    r"^[a-z][a-z0-9-]*$": "an id has lower-case letters, digits and -, and begins with a letter",
+    r"^[A-Za-z0-9][A-Za-z0-9_.-]{0,62}$": "a name has 1 to 63 letters, digits, - _ and . and starts with no sign",
+    r"^[a-z][a-z0-9-]*$": "an id has lower-case letters, digits and -, and starts with a letter",
     r"^[a-z][a-z0-9-]*/[a-z][a-z0-9-]*$": "a runbook's name is family/kind in lower-case letters, digits and -",
 }
 _WANTED = {
@@ -71,6 +71,11 @@ class Diagnostic(NamedTuple):
     hint: str = ""
 
 
+def error_at(path: Path, code: str, message: str, hint: str = "") -> Diagnostic:
+    """An error at ``path``."""
+    return Diagnostic(path, Level.ERROR, code, message, hint)
+
+
 def findings_of(told: Iterable[Diagnostic], *, file: str | None, lines: Lines | None) -> list[Finding]:
     """With file and line, in the order of the file as far as it is known."""
     places = lines or Lines()
@@ -98,7 +103,7 @@ def quoted(value: object) -> str:
 
 
 def may_be_secret(path: Path) -> bool:
-    """May something here be a secret? ``options`` are the adapter's own; nobody knows what is in them. The address of
+    """May something here be a secret? ``options`` are the adapter's own; no one knows what is in them. The address of
     a ``webhook`` may have one in it."""
     return any(part in ("password", "options", "webhook") for part in path)
 
@@ -241,7 +246,7 @@ def _kind(value: object) -> str:
 
 
 def _reach(data: object, loc: Iterable[str | int]) -> tuple[Path, object]:
-    """How far ``loc`` leads in the data, and what stands there; names of unions and of models lead nowhere."""
+    """How far ``loc`` leads in the data, and what is there; names of unions and of models lead nowhere."""
     path: Path = ()
     for part in loc:
         has_key = isinstance(data, dict) and part in data

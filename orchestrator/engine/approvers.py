@@ -1,6 +1,6 @@
 """The approval policy of this machine, and whose signed words count by it.
 
-The policy is a file that belongs to root and that nobody else can write or replace: who asks for a run, and who leads
+The policy is a file that belongs to root and that no one else can write or replace: who asks for a run, and who leads
 it, can pick an inventory and write the journal, and must not be able to say who has to agree. Its place is not a
 setting: no variable and no option names another one.
 """
@@ -80,7 +80,7 @@ def load_policy(path: Path = POLICY_FILE, *, owner: int = 0) -> MachinePolicy | 
         if not _is_safe(part, owner):
             raise DefinitionError(
                 f"the approval policy {path} does not count: others than root can write {part}",
-                hint=f"chown root {part} && chmod go-w {part}, after a look at what it says",
+                hint=f"chown root {part} && chmod go-w {part}, after a check of its text",
             )
     policy = read_document(path, MachinePolicy).result()
     names = [key_name(read_public(one.key, f"the key of {one.account} in {path}")) for one in policy.approvers]
@@ -97,7 +97,7 @@ def _unreadable(path: Path, error: OSError) -> DefinitionError:
 
 
 def _is_safe(path: Path, owner: int) -> bool:
-    """Does it belong to ``owner`` or root, and can nobody else write it? A directory in which all may write is safe
+    """Does it belong to ``owner`` or root, and can no one else write it? A directory in which all may write is safe
     with the sticky bit: what is in it cannot be replaced by others."""
     try:
         found = path.lstat()

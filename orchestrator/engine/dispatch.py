@@ -15,6 +15,7 @@ from typing import Protocol
 
 from orchestrator.clock import Clock
 from orchestrator.core.decide import Ask, Observe
+from orchestrator.core.drain_estimate import number_left
 from orchestrator.errors import AdapterError, Forbidden, NotObeyed
 from orchestrator.family.contract import Adapter, Args, Call, Permit, Result
 from orchestrator.family.reachability import probe
@@ -31,7 +32,7 @@ _ROOM = 64
 @dataclass(frozen=True, slots=True)
 class Act:
     """Send this; its intent is on disk. After ``good_until``, by the fleet's clock, it must not leave any more: what it
-    stands on is too old then."""
+    depends on is too old then."""
 
     service: str
     intent: int
@@ -78,7 +79,7 @@ class Prompter(Protocol):
     """Where a person is asked, one question at a time."""
 
     def ask(self, service: str, gate: ev.GateOpened) -> ev.Ruling | None:
-        """The person's ruling; None when nobody is there to answer, or the question became moot."""
+        """The person's ruling; None when no one is there to answer, or the question became moot."""
         ...
 
 
@@ -86,7 +87,7 @@ class Fleet(Protocol):
     """What the engine needs of the world."""
 
     def submit(self, commands: Sequence[Command | Ask]) -> None:
-        """Begin all of these."""
+        """Start all of these."""
         ...
 
     def collect(self, until: float | None) -> list[Completion]:
@@ -94,7 +95,7 @@ class Fleet(Protocol):
         ...
 
     def room(self, on: Side, action: str) -> int:
-        """How many acts may wait for a site, so that the last of them leaves while what it stands on is young."""
+        """How many acts may wait for a site, so that the last of them leaves while what it depends on is young."""
         ...
 
     def interrupt(self) -> None:
@@ -106,6 +107,13 @@ class Fleet(Protocol):
         ...
 
 
+@dataclass(frozen=True, slots=True)
+class Rest:
+    """The readings of a round that are asked now, since all others of it were answered."""
+
+    jobs: tuple[tuple[Side, Job], ...]
+
+
 @dataclass(slots=True)
 class Round:
     """An ``Observe`` being gathered from one or two sites."""
@@ -114,27 +122,30 @@ class Round:
     seen: dict[tuple[Side, str], ev.Seen] = field(default_factory=dict)
     lock: threading.Lock = field(default_factory=threading.Lock)
 
-    def add(self, seen: ev.Seen) -> Observation | None:
-        """The whole round, once the last of its readings is in."""
+    @property
+    def first(self) -> list[tuple[Side, Job]]:
+        """What is asked first; all of it, where nothing comes before the rest."""
+        asks = [ask for ask in self.request.asks if ask not in self.request.after] or self.request.asks
+        return [(side, (reading, self)) for side, reading in asks]
+
+    def add(self, seen: ev.Seen) -> Observation | Rest | None:
+        """The whole round, once the last of its readings is in; or what is to be asked of it now."""
         with self.lock:
             self.seen[(seen.on, seen.reading)] = seen
-            if len(self.seen) < len(self.request.asks):
-                return None
-        ordered = tuple(self.seen[ask] for ask in self.request.asks)
-        return Observation(self.request.service, self.request.mark, ordered, self._gauge())
-
-    def _gauge(self) -> float | None:
-        wanted = self.request.gauge
-        if wanted is None:
-            return None
-        seen = self.seen[(wanted.on, wanted.reading)]
-        value = getattr(seen.value, wanted.field, None)
-        return None if value is None else float(value)
+            known = len(self.seen)
+        if known == len(self.request.asks):
+            ordered = tuple(self.seen[ask] for ask in self.request.asks)
+            gauge = None if self.request.gauge is None else number_left(self.request.gauge, ordered)
+            return Observation(self.request.service, self.request.mark, ordered, gauge)
+        if known == len(self.first):
+            rest = [ask for ask in self.request.asks if ask in self.request.after]
+            return Rest(tuple((side, (reading, self)) for side, reading in rest))
+        return None
 
 
 @dataclass(slots=True)
 class _Dated:
-    """The permit for some acts that go out together. ``refused``: it refused since that was last looked at."""
+    """The permit for some acts that go out together. ``refused``: it refused since that was last checked."""
 
     permit: Permit
     clock: Clock
@@ -142,11 +153,11 @@ class _Dated:
     refused: bool = False
 
     def check(self) -> None:
-        """See ``contract.Permit``: the readings that an act stands on must still be fresh. Raises ``Forbidden``."""
+        """See ``contract.Permit``: the readings that an act depends on must still be fresh. Raises ``Forbidden``."""
         self.refused = True
         late = self.clock.now() - self.good_until
         if late > 0:
-            raise Forbidden(f"what the command stands on was too old by {late:.0f}s, so it was not sent")
+            raise Forbidden(f"the readings behind the command were too old by {late:.0f}s, so it was not sent")
         self.permit.check()
         self.refused = False
 
@@ -171,7 +182,7 @@ class SiteWorker:
         """How many acts may wait: one request's, or as many as leave soon at the pace of the last ones."""
         return max(self.batch(action), int(_TURN_S / self.pace_s) if self.pace_s else _ROOM)
 
-    def observe(self, reading: str, rounds: Sequence[Round]) -> Iterator[Completion]:
+    def observe(self, reading: str, rounds: Sequence[Round]) -> Iterator[Completion | Rest]:
         """One probe for all ``rounds`` that want ``reading`` of this side."""
         asked_at = self.clock.now()
         services = list(dict.fromkeys(one.request.service for one in rounds))
@@ -254,23 +265,30 @@ class InlineFleet:
 
     def collect(self, until: float | None) -> list[Completion]:
         done: list[Completion] = []
-        for side, worker in self._workers.items():
-            jobs, self._jobs[side] = self._jobs[side], []
-            if not jobs:
-                continue
-            probes, acts = _probes_first(jobs)
-            for reading, rounds in probes.items():
-                done.extend(worker.observe(reading, rounds))
-            for action, waiting in acts.items():
-                size = worker.batch(action)
-                for begin in range(0, len(waiting), size):
-                    done.extend(worker.apply(action, waiting[begin : begin + size]))
+        while any(self._jobs.values()):
+            for side, worker in self._workers.items():
+                jobs, self._jobs[side] = self._jobs[side], []
+                done.extend(self._work(worker, jobs))
         asks, self._asks = self._asks, []
         if self._prompter is not None:
             done.extend(Answer(ask.service, ask.gate, self._prompter.ask(ask.service, ask.gate)) for ask in asks)
         if not done and until is not None:
             self._clock.sleep(until - self._clock.now())
         return done
+
+    def _work(self, worker: SiteWorker, jobs: Sequence[Job]) -> Iterator[Completion]:
+        probes, acts = _probes_first(jobs)
+        for reading, rounds in probes.items():
+            for done in worker.observe(reading, rounds):
+                if not isinstance(done, Rest):
+                    yield done
+                    continue
+                for side, job in done.jobs:
+                    self._jobs[side].append(job)
+        for action, waiting in acts.items():
+            size = worker.batch(action)
+            for begin in range(0, len(waiting), size):
+                yield from worker.apply(action, waiting[begin : begin + size])
 
     def room(self, on: Side, action: str) -> int:
         return self._workers[on].room(action)
@@ -287,5 +305,4 @@ def jobs_of(command: Command) -> list[tuple[Side, Job]]:
     """What each site has to do for it."""
     if isinstance(command, Act):
         return [(command.on, command)]
-    gathered = Round(command)
-    return [(side, (reading, gathered)) for side, reading in command.asks]
+    return Round(command).first

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from orchestrator.clock import Clock
 from orchestrator.core.decide import Ask
-from orchestrator.engine.dispatch import Act, Answer, Command, Completion, Job, Prompter, SiteWorker, jobs_of
+from orchestrator.engine.dispatch import Act, Answer, Command, Completion, Job, Prompter, Rest, SiteWorker, jobs_of
 from orchestrator.family.contract import Adapter, Permit
 from orchestrator.model.runbook import Side
 
@@ -37,7 +37,7 @@ class ThreadedFleet:
         self._real = real
         self._done: queue.SimpleQueue[Completion | BaseException | None] = queue.SimpleQueue()
         self._threads = {
-            side: SiteThread(SiteWorker(side, adapter, permit, clock), self._done)
+            side: SiteThread(SiteWorker(side, adapter, permit, clock), self._done, self._give)
             for side, adapter in adapters.items()
         }
         self._asker = None if prompter is None else _Asker(prompter, self._done)
@@ -52,6 +52,11 @@ class ThreadedFleet:
                 self._asker.ask(command)
         for side, batch in jobs.items():
             self._threads[side].give(batch)
+
+    def _give(self, rest: Rest) -> None:
+        """The rest of a round: its first readings were answered."""
+        for side, job in rest.jobs:
+            self._threads[side].give([job])
 
     def collect(self, until: float | None) -> list[Completion]:
         timeout = None if until is None else self._real(max(0.0, until - self._clock.now()))
@@ -81,9 +86,15 @@ class ThreadedFleet:
 class SiteThread:
     """A site's thread. Readings and actions take turns, so that neither starves; each goes out in batches."""
 
-    def __init__(self, worker: SiteWorker, done: queue.SimpleQueue[Completion | BaseException | None]) -> None:
+    def __init__(
+        self,
+        worker: SiteWorker,
+        done: queue.SimpleQueue[Completion | BaseException | None],
+        give_rest: Callable[[Rest], None],
+    ) -> None:
         self.worker = worker
         self._done = done
+        self._give_rest = give_rest
         self._waiting: list[Job] = []
         self._changed = threading.Condition()
         self._stopping = False
@@ -106,13 +117,16 @@ class SiteThread:
         try:
             while (work := self._take()) is not None:
                 for completion in work():
-                    self._done.put(completion)
+                    if isinstance(completion, Rest):
+                        self._give_rest(completion)
+                    else:
+                        self._done.put(completion)
         except BaseException as error:  # noqa: BLE001 - carried to the engine's thread, which raises it
             self._done.put(error)
         finally:
             self.worker.adapter.close()
 
-    def _take(self) -> Callable[[], Iterator[Completion]] | None:
+    def _take(self) -> Callable[[], Iterator[Completion | Rest]] | None:
         """The next request: all waiting readings of one kind, or the oldest actions of one kind."""
         with self._changed:
             while not self._waiting and not self._stopping:
@@ -127,12 +141,12 @@ class SiteThread:
             self._acted = True
             return self._oldest(acts)
 
-    def _all_of(self, reading: str) -> Callable[[], Iterator[Completion]]:
+    def _all_of(self, reading: str) -> Callable[[], Iterator[Completion | Rest]]:
         rounds = [job[1] for job in self._waiting if not isinstance(job, Act) and job[0] == reading]
         self._waiting = [job for job in self._waiting if isinstance(job, Act) or job[0] != reading]
         return lambda: self.worker.observe(reading, rounds)
 
-    def _oldest(self, acts: Sequence[Act]) -> Callable[[], Iterator[Completion]]:
+    def _oldest(self, acts: Sequence[Act]) -> Callable[[], Iterator[Completion | Rest]]:
         action = acts[0].action
         batch = [act for act in acts if act.action == action][: self.worker.batch(action)]
         taken = {id(act) for act in batch}

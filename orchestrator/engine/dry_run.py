@@ -14,6 +14,7 @@ from orchestrator.clock import Clock
 from orchestrator.core.decide.evaluate import Verdict, judge_one, what_is_wrong
 from orchestrator.core.decide.for_each import listed
 from orchestrator.core.decide.foresee import foreseen, guard_broken_now, unanswered
+from orchestrator.core.drain_estimate import number_left
 from orchestrator.core.run import Lane
 from orchestrator.core.serving import is_suspended, lets_clients_in, role_in
 from orchestrator.engine.dry_run_lines import CommandAhead, Lines, Phase, ReadOnly
@@ -22,8 +23,8 @@ from orchestrator.model.comparisons import compared_by, comparison
 from orchestrator.model.facets import Facet
 from orchestrator.model.families import amount
 from orchestrator.model.outcome import Failure
-from orchestrator.model.reading import Bounds, Item, Where, describe, items_of, matches
-from orchestrator.model.readings import Role, item_argument
+from orchestrator.model.reading import Item, describe, in_words, items_of, matches
+from orchestrator.model.readings import Role, is_backlog, item_argument
 from orchestrator.model.runbook import Approval, Check, GuardBreak, Side, Stall, Step, format_duration
 
 Told = TypeVar("Told")
@@ -66,7 +67,7 @@ class LanePreview:
     roles: Mapping[str, Role]
     lets_clients_in: Mapping[str, bool]
     suspended: Mapping[str, bool]
-    unanswered: str = ""  # a question that is certain to come, and nobody could answer
+    unanswered: str = ""  # a question that is certain to come, and no one could answer
     would_stop: str = ""  # at which question, as was asked for
     would_ask: str = ""
 
@@ -122,6 +123,8 @@ def _with_questions(plan: ev.Plan, layout: _Layout, attended: bool) -> LanePrevi
 
 def _read(plan: ev.Plan, adapters: Mapping[Side, ReadOnly], clock: Clock) -> dict[str, list[ev.Seen]]:
     wanted = dict.fromkeys(ask for step in plan.runbook.steps for ask in (*_before(step), *_meanwhile(step)))
+    compared = {ask for step in plan.runbook.steps for ask in _compared(step)}
+    wanted = dict.fromkeys(sorted(wanted, key=lambda ask: ask in compared))  # after what they are compared with
     seen: dict[str, list[ev.Seen]] = {service: [] for service in plan.services}
     for on, reading in wanted:
         asked_at = clock.now()
@@ -138,14 +141,24 @@ def _read(plan: ev.Plan, adapters: Mapping[Side, ReadOnly], clock: Clock) -> dic
 
 def _before(step: Step) -> list[tuple[Side, str]]:
     """What the step reads before it does anything."""
-    return list(dict.fromkeys((check.on, check.reading) for check in (*step.only_if, *step.require, *step.reconfirm)))
+    checks = (*step.only_if, *step.require, *step.reconfirm)
+    return list(dict.fromkeys(ask for check in checks for ask in check.asks))
+
+
+def _compared(step: Step) -> set[tuple[Side, str]]:
+    """The readings that are compared with what the other site says."""
+    found: set[tuple[Side, str]] = {(check.on, check.reading) for check in step.checks if check.elsewhere}
+    follows = step.progress
+    return found if follows is None or follows.up_to is None else {*found, (follows.on, follows.reading)}
 
 
 def _meanwhile(step: Step) -> list[tuple[Side, str]]:
     """What it reads while it waits, or to list its items."""
-    asks: list[tuple[Side, str]] = [(check.on, check.reading) for check in (*step.until, *step.guard, *step.never)]
+    checks = (*step.until, *step.guard, *step.never)
+    asks: list[tuple[Side, str]] = [ask for check in checks for ask in check.asks]
     asks += compared_by(step.compare)
-    asks += [(one.on, one.reading) for one in (step.progress, step.for_each) if one is not None]
+    asks += [] if step.progress is None else [(side, reading) for side, reading, _ in step.progress.values]
+    asks += [] if step.for_each is None else [(step.for_each.on, step.for_each.reading)]
     return list(dict.fromkeys(asks))
 
 
@@ -228,8 +241,10 @@ class _Layout:
         """How much of the backlog a wait would have to see leave, were it now."""
         if step.progress is None:
             return None
-        seen = self.service.reading(step.progress.on, step.progress.reading)
-        return None if seen is None or seen.value is None else seen.value.number(Facet.BACKLOG)
+        if not is_backlog(step.progress.reading, step.progress.field, self.plan.runbook.family):
+            return None
+        left = number_left(step.progress, self.service.seen)
+        return None if left is None else int(left)
 
     def _now(self, check: Check) -> CheckNow:
         verdict = judge_one(self.plan, self.service, check)
@@ -250,7 +265,9 @@ class _Layout:
     def _on_items(self, step: Step) -> Iterator[CommandAhead]:
         """For the items that are listed now: what their decision leads to, or each of the possible ones."""
         assert step.do is not None  # by the runbook's model
-        name = Item.argument if step.for_each is None else item_argument(step.for_each.reading)
+        name = (
+            Item.argument if step.for_each is None else item_argument(step.for_each.reading, self.plan.runbook.family)
+        )
         for item in self._items_now(step):
             args = {**step.do.args, name: item}
             ruling = self.plan.policy.transactions.get(item)
@@ -315,7 +332,7 @@ class _Layout:
         if gate not in policy.on_gate:
             return f"{' / '.join(choices)}; unattended: {unattended}"
         why = policy.why(gate)
-        return f"{policy.on_gate[gate]}, decided beforehand" + (f" ({why})" if why else "")
+        return f"{policy.on_gate[gate]}, decided in advance" + (f" ({why})" if why else "")
 
     def _on_gate(self, what: str, after: float, rule: GuardBreak | Stall) -> str:
         decided = self.plan.policy.on_gate.get(rule.gate)
@@ -323,7 +340,7 @@ class _Layout:
         if decided == "wait":
             bound = format_duration(rule.wait_at_most)
             then = "stop" if rule.unattended == "wait" else rule.unattended
-            choices = f"wait, decided beforehand, for {bound} at most; then, unattended: {then}"
+            choices = f"wait, decided in advance, for {bound} at most; then, unattended: {then}"
         return f"if {what} for {format_duration(after)}: {choices}"
 
     def _notes_on_items(self, step: Step) -> Iterator[str]:
@@ -343,21 +360,3 @@ class _Layout:
             yield "none at the moment"
         if step.delay and items:
             yield f"only those that are still listed after {format_duration(self.plan.delay_of(step))}"
-
-
-def in_words(where: Where) -> str:
-    """``role standby, bridge bound``: the values that readings must have, for people."""
-    return ", ".join(f"{name.replace('_', ' ')} {_wanted(value)}" for name, value in where.items())
-
-
-def _wanted(value: object) -> str:
-    match value:
-        case bool():
-            return "yes" if value else "no"
-        case Bounds():
-            ends = (("at least", value.at_least), ("at most", value.at_most))
-            return " and ".join(f"{word} {end:g}" for word, end in ends if end is not None)
-        case tuple():
-            return " or ".join(_wanted(one) for one in value)
-        case _:
-            return str(value)

@@ -8,18 +8,18 @@ out. A process killed between any two of these can be resumed: what is not on di
 
 from __future__ import annotations
 
-import gc
 import heapq
 import math
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
 
 from orchestrator.clock import Clock
 from orchestrator.core.decide import Ask, ClaimSite, Observe, Request, decide
 from orchestrator.core.rollout import to_begin
 from orchestrator.core.run import Lane, Run, worst
 from orchestrator.engine.approvers import Approvers
+from orchestrator.engine.deadline import Deadline
 from orchestrator.engine.dispatch import Act, Answer, Completion, Ended, Fleet, Observation
+from orchestrator.engine.garbage import few_collections
 from orchestrator.engine.in_flight import Acting
 from orchestrator.engine.observers import Observer, Observers
 from orchestrator.engine.signed_words import Hearing
@@ -32,15 +32,12 @@ from orchestrator.model import events as ev
 from orchestrator.model.outcome import Effect
 from orchestrator.model.requests import ApprovalRequest
 
-# How often the inbox is looked at while nothing else happens, seconds.
+# How often the inbox is checked while nothing else happens, seconds.
 INBOX_EVERY = 1.0
 # A lane that decides more than this in one turn decides in a circle.
 _DECISIONS_MAX = 200
 # A device takes less than this to answer, or not to, seconds; else this machine slept meanwhile.
 _SLOWEST_S = 120.0
-# Python searches for unreachable objects after so many new ones (by default 700). With a thousand lanes each search is
-# long, and no lane advances during it.
-_NEW_OBJECTS = 100_000
 
 
 class Engine:
@@ -90,10 +87,11 @@ class Engine:
         self._wakes: list[tuple[float, str]] = []
         self._inbox_at = 0.0
         self._pause = ""
+        self._deadline = Deadline()
         self._forgiven = frozenset(service for service, lane in run.lanes.items() if lane.ended)
 
     def pause(self, reason: str) -> None:
-        """Stop at the next safe point: begin nothing new, await what is under way. Safe in a signal handler."""
+        """Stop at the next safe point: start nothing new, await what is under way. Safe in a signal handler."""
         self._pause = reason
         self._fleet.interrupt()
 
@@ -104,7 +102,7 @@ class Engine:
         nothing is sent after either.
         """
         try:
-            with _few_collections():
+            with few_collections():
                 self._lead(abort, policy)
         finally:
             # Whatever ended this: what still waits in the fleet must not leave any more.
@@ -123,7 +121,7 @@ class Engine:
             self._finish()
 
     def _opening(self, abort: ev.AbortAsked | None, policy: ev.Policy | None) -> Draft:
-        """The first events of this process: who leads, what is in doubt, which lanes go on."""
+        """The first events of this process: who leads, what is in doubt, which lanes continue."""
         draft = self._draft()
         if self.run_state.status == "finished":
             # Whatever was asked for then came too late, and must not come as a surprise now.
@@ -161,7 +159,7 @@ class Engine:
             self._turn(draft, touched)
 
     def _keep_lease(self) -> bool:
-        """Renew the lease when it is time. Returns whether it had run out; nobody took it, or this raises."""
+        """Renew the lease when it is time. Returns whether it had run out; no one took it, or this raises."""
         now = self._clock.now()
         had_run_out = now > self._lease.expires_at
         if now >= self._lease.renew_at:
@@ -219,7 +217,7 @@ class Engine:
         if gate != answer.gate or lane.ended:
             return  # the question answered itself meanwhile, or is another one by now
         if answer.ruling is None or answer.ruling.choice not in answer.gate.choices:
-            self._attended = False  # nobody is there after all
+            self._attended = False  # no one is there after all
             return
         for event in self._hearing.answer(draft, lane, answer.gate, answer.ruling):
             draft.add(lane.service, event)
@@ -258,13 +256,14 @@ class Engine:
                 requests.extend(self._advance(draft, service))
         requests.extend(self._begin_wave(draft))
         requests.extend(self._fail_fast(draft))
+        requests.extend(self._time_out(draft))
         self._record(draft)
         self._perform(draft.acts, requests)
 
     def _seek_approval(self, draft: Draft) -> bool:
-        """Ask people about the plan, and take in what they said. Returns whether the lanes may begin from now on.
+        """Ask people about the plan, and take in what they said. Returns whether the lanes may start from now on.
 
-        Nothing but the inbox and the time is looked at meanwhile. Denied, or too late, every lane is refused.
+        Nothing but the inbox and the time is checked meanwhile. Denied, or too late, every lane is refused.
         """
         self._hearing.request_approval(draft)
         sought = draft.approvals.sought
@@ -282,7 +281,7 @@ class Engine:
         return self.run_state.plan.waves is not None and lane.status == "ready" and lane.abort is None
 
     def _begin_wave(self, draft: Draft) -> list[Request]:
-        """Let the lanes of the present wave begin; with nothing under way and nothing allowed to begin, pause."""
+        """Let the lanes of the present wave start; with nothing under way and nothing allowed to start, pause."""
         waves = self.run_state.plan.waves
         if waves is None or (self.run_state.plan.approval is not None and not draft.approvals.is_granted):
             return []
@@ -311,7 +310,7 @@ class Engine:
         raise FailoverError(f"{service}: decisions go in a circle at step {draft.lane(service).step}")
 
     def _fail_fast(self, draft: Draft) -> list[Request]:
-        """One lane that did not get there calls off those that still can turn back."""
+        """One lane that failed has those rolled back that still can."""
         failed = next((lane for lane in draft.lanes.values() if lane.outcome not in (None, ev.Outcome.DONE)), None)
         if failed is None or not self.run_state.plan.policy.fail_fast:
             return []
@@ -323,8 +322,16 @@ class Engine:
                 requests.extend(self._advance(draft, service))
         return requests
 
+    def _time_out(self, draft: Draft) -> Iterator[Request]:
+        """The time of the run is over: the same."""
+        if (due := self._deadline.wake_at(draft)) is not None:
+            heapq.heappush(self._wakes, (due, self.run_state.plan.services[0]))
+        for service, asked in self._deadline.expired(draft):
+            draft.add(service, asked)
+            yield from self._advance(draft, service)
+
     def _record(self, draft: Draft) -> None:
-        # First: they happened before, and a record that ends with the run's end must go on doing so.
+        # First: they happened before, and a record that ends with the run's end must continue doing so.
         draft.events[:0] = [(None, failure) for failure in self._observers.failures()]
         if not draft.events and not draft.taken:
             return
@@ -387,13 +394,3 @@ class Engine:
         self._record(draft)
         self._sites.finish(draft.at)
         self._lease.release([service_key(self.run_state.plan, lane.service) for lane in lanes if lane.settled])
-
-
-@contextmanager
-def _few_collections() -> Iterator[None]:
-    before = gc.get_threshold()
-    gc.set_threshold(_NEW_OBJECTS, *before[1:])
-    try:
-        yield
-    finally:
-        gc.set_threshold(*before)

@@ -11,7 +11,7 @@ from orchestrator.model.runbook import Side
 
 
 class Acting:
-    """What waits for a site is limited: the last of it should leave before what it stands on is too old. A lane that is
+    """What waits for a site is limited: the last of it should leave before what it depends on is too old. A lane that is
     kept out decides again, from new readings, once there is room."""
 
     def __init__(self, fleet: Fleet) -> None:

@@ -1,7 +1,7 @@
-"""Whose words count for a run: signatures are looked at here, and the pure core judges by whom they are.
+"""Whose words count for a run: signatures are checked here, and the pure core judges by whom they are.
 
 A word reaches the process that leads a run through the journal, which everybody can write who may ask for a run. What is
-not signed by an approver of this machine's policy is therefore only what somebody wrote; where the plan takes signed
+not signed by an approver of this machine's policy is therefore only what a person wrote; where the plan takes signed
 words it does not count, and the record says so.
 """
 
@@ -39,7 +39,7 @@ class Hearing:
         self._run, self._who, self._approvers = run, who, approvers
         self._records, self._terms = records, terms
 
-    # --- when a process begins to lead ----------------------------------------------------------------------------
+    # --- when a process starts to lead ----------------------------------------------------------------------------
 
     def agree(self, draft: Draft, policy: ev.Policy | None) -> None:
         """Other decisions, and other terms than the plan has: where people have agreed to the former ones by their
@@ -54,11 +54,11 @@ class Hearing:
         elif policy != plan.policy:
             if draft.approvals.gate is not None:
                 draft.add_own(ev.GateWithdrawn(gate=APPROVAL_GATE, why="other decisions are asked about"))
-            assert plan.approval is not None  # or nobody would have to agree
+            assert plan.approval is not None  # or no one would have to agree
             draft.add_own(propose(plan, plan.approval, policy, draft.at))
 
     def unproven(self, plan: ev.Plan, approvals: Approvals) -> str:
-        """Why what the record says that people agreed to does not let this run go on, or empty."""
+        """Why what the record says that people agreed to does not let this run continue, or empty."""
         rule, granted = plan.approval, approvals.before or approvals
         if rule is None or not rule.signed or not granted.is_granted or granted.is_glass_broken:
             return ""
@@ -74,7 +74,7 @@ class Hearing:
         return self._approvers.has_agreed(self._run, given)
 
     def _change(self, draft: Draft, policy: ev.Policy, terms: ev.ApprovalRule | None = None) -> None:
-        """From here on the plan has these decisions, and these terms."""
+        """From now on the plan has these decisions, and these terms."""
         draft.add_own(ev.PolicyChanged(policy=policy, approval=terms, **self._who._asdict()))
         changed = {"policy": policy, "approval": terms or draft.run.plan.approval}
         draft.run.plan = draft.run.plan.model_copy(update=changed)
@@ -82,7 +82,7 @@ class Hearing:
     # --- words about the plan -------------------------------------------------------------------------------------
 
     def about_plan(self, draft: Draft, request: ApprovalRequest) -> None:
-        """What follows from somebody's word about the plan."""
+        """What follows from a person's word about the plan."""
         signed, about = request.signed, (request.plan, request.choice)
         signer = ""
         if signed is not None and is_signable(*about):
@@ -104,15 +104,16 @@ class Hearing:
                 self._change(draft, sought.policy)
 
     def holds(self, draft: Draft, lane: Lane) -> bool:
-        """Must the lane wait until people have agreed? One that has begun must only where their signatures are asked for;
-        one that is called off, or on its way back, never."""
+        """Must the lane wait until people have agreed? One that has started must only where their signatures are
+        asked for; one that is aborted, or on its way back, never."""
         rule = draft.run.plan.approval
         if rule is None or draft.approvals.is_granted or lane.abort is not None:
             return False
         return lane.status == "ready" or (rule.signed and lane.status in _FORWARD)
 
     def refuse(self, draft: Draft) -> str:
-        """A plan that was denied begins nothing. Where something has begun, why it has to stop at the next safe point."""
+        """A plan that was denied starts nothing. Where something has started, why it has to stop at the next safe
+        point."""
         why = why_denied(draft.approvals)
         lanes = [draft.lane(service) for service in draft.run.lanes]
         if any(lane.status != "ready" and not lane.ended for lane in lanes):
@@ -142,7 +143,7 @@ class Hearing:
         return self._followed(draft, lane, gate, ruling, signer=signer, host=request.host)
 
     def answer(self, draft: Draft, lane: Lane, gate: ev.GateOpened, ruling: ev.Ruling) -> tuple[ev.Event, ...]:
-        """The same for what was typed at the terminal of who leads the run, which nobody has signed."""
+        """The same for what was typed at the terminal of who leads the run, which no one has signed."""
         return self._followed(draft, lane, gate, ruling)
 
     def _followed(

@@ -44,7 +44,7 @@ class Draft:
             self.acts.append(Act(service, event.intent, event.on, event.action, event.args, good_until))
 
     def _good_until(self, lane: Lane, step: str) -> float:
-        """When what an action stands on is too old for it to leave, by this machine's clock."""
+        """When what an action depends on is too old for it to leave, by this machine's clock."""
         runbook = self.run.plan.runbook
         read_at = lane.seen_at if lane.seen_mark == lane.mark else self.at
         return read_at + runbook.steps[runbook.index_of(step)].max_age - self.ahead

@@ -3,7 +3,7 @@ goes to a further one if that reports more.
 
 So a site may be read and changed over SEMP, while the CLI does what SEMP cannot, and a command of the operator's
 keeps clients away. Who does what is settled by the declarations alone: what fails is never tried again through
-another adapter, since nobody could say then which of the two was obeyed.
+another adapter, since no one could say then which of the two was obeyed.
 """
 
 from __future__ import annotations

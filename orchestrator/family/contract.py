@@ -2,7 +2,7 @@
 
 The seam takes many services at once, so that one wildcard ``show`` or one paged request serves a thousand lanes.
 One adapter object speaks for one *site*; if the site is an HA pair, finding the serving node is the adapter's work,
-anew for every call of ``probe`` and ``apply``.
+again for every call of ``probe`` and ``apply``.
 
 Two rules carry the product's promises:
 
@@ -114,7 +114,7 @@ def _nothing_more(services: Sequence[str]) -> Sequence[str]:
 class ActionSpec:
     """What an adapter declares of an action.
 
-    ``idempotent``: sending it twice has the effect of sending it once. ``inverse``: the action that takes it back, or
+    ``idempotent``: sending it twice has the effect of sending it once. ``inverse``: the action that undoes it, or
     None. ``commands`` renders the literal device commands a call would send, for plans; it must not connect.
     ``batch`` is the most calls one request may carry: a reading never waits behind more than these. ``place`` is where
     the commands are run, if not on the site's serving node. ``shuts``: the action changes something that belongs to the

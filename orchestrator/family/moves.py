@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
+from orchestrator.model.declared.file import MANAGER_GATE, MANAGER_OPTION
 from orchestrator.model.runbook import Choice
 from orchestrator.model.transactions import TransactionDecisions
 
@@ -20,7 +21,7 @@ class MoveOption:
     """An option of a command that moves services. ``metavar``: what its value is; empty: it takes none.
 
     What it means, beside the runbook that it may choose (``Offering.runbook_for``): ``answers``: gates that it answers
-    beforehand, its text is the recorded reason. ``chooses``: the gate whose answer is its value. ``decides``: the gate on
+    in advance, its text is the recorded reason. ``chooses``: the gate whose answer is its value. ``decides``: the gate on
     items whose decisions it brings: ``ask``, ``stop``, ``revert`` or a file, which is of ``decisions``. ``accepts``: the
     gates that ``--reason`` answers once this option is given, in place of the fence of the failed site, which is then
     reached and read.
@@ -39,3 +40,12 @@ class MoveOption:
     values: tuple[str, ...] = ()
     loses: str = ""
     needs: str = ""
+
+
+# What a family in a file offers where it shows whether another manager may act; known before any file is read.
+ACCEPT_MANAGER = MoveOption(
+    flag=MANAGER_OPTION,
+    help="Why it is moved though another manager (Patroni, Sentinel, …) may act, and who decided it; recorded.",
+    metavar="TEXT",
+    answers={MANAGER_GATE: "accept"},
+)

@@ -89,7 +89,10 @@ def options_of_all(kind: Kind) -> Offered:
 def answers_of_all() -> Offered:
     """The same of those that answer questions of a run that is under way, which is what ``resume`` takes."""
     found = _by_flag(get_args(Kind))
-    answers = {flag: [one for one in offered if one[1].chooses or one[1].decides] for flag, offered in found.items()}
+    answers = {
+        flag: [one for one in offered if one[1].chooses or one[1].decides or one[1].answers]
+        for flag, offered in found.items()
+    }
     return {flag: offered for flag, offered in answers.items() if offered}
 
 

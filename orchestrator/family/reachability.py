@@ -51,7 +51,7 @@ def _source_of(readings: Mapping[str, ReadingSpec]) -> str | None:
     """The one that is made for it; else one that reports who serves, else the first there is."""
     models = {name: model for name, spec in readings.items() if (model := model_of(spec)) is not None}
     reaching = [name for name, model in models.items() if model.reaches]
-    serving = [name for name, model in models.items() if Facet.SERVES in model.facets]
+    serving = [name for name, model in models.items() if Facet.SERVES in model.facets and model.surveyed]
     return next(iter([*reaching, *serving, *models]), None)
 
 

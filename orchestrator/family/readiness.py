@@ -19,10 +19,10 @@ Verdict = Literal["ok", "note", "warning", "error", "unknown"]
 ReadinessVerdict = Literal["ready", "ready, with warnings", "not ready", "unknown"]
 # What kept a site from answering, and what it means; any other failure is of one reading.
 _SHUT_OUT = {
-    "Unreachable": ("site-unreachable", "look at its power, its network and the inventory's address"),
-    "ConnectionLost": ("site-unreachable", "look at its power, its network and the inventory's address"),
-    "CommandTimedOut": ("site-unreachable", "look at its power, its network and the inventory's address"),
-    "AuthenticationFailed": ("login-refused", "mend the account or the secret that the inventory refers to"),
+    "Unreachable": ("site-unreachable", "check its power, its network and the inventory's address"),
+    "ConnectionLost": ("site-unreachable", "check its power, its network and the inventory's address"),
+    "CommandTimedOut": ("site-unreachable", "check its power, its network and the inventory's address"),
+    "AuthenticationFailed": ("login-refused", "fix the account or the secret that the inventory refers to"),
     "HostKeyRejected": ("host-key-rejected", "compare the fingerprint at the device's console before you trust it"),
 }
 
@@ -136,7 +136,7 @@ class ReadinessJudge:
 
 
 def is_good(findings: Iterable[Finding]) -> bool:
-    """Was every check made, and does none stand in the way? A warning is worth knowing, and does not."""
+    """Was every check made, and does none are in the way? A warning is worth knowing, and does not."""
     return all(finding.level not in (Level.ERROR, Level.UNKNOWN) for finding in findings)
 
 

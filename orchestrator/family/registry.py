@@ -2,7 +2,7 @@
 
 A distribution names its adapters in the entry point group ``failover.adapters``; the name is what an inventory
 writes under ``adapter``. An adapter is imported when it is asked for, and not before. One that cannot be imported is
-reported, and is in nobody else's way.
+reported, and is in no one else's way.
 
 Must never choose between two adapters of one name, and never keep state outside its instance.
 """

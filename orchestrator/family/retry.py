@@ -68,7 +68,7 @@ class Retry:
     ) -> T:
         """The connection that ``attempt`` makes; tried again after ``Unreachable`` while ``within_s`` seconds last.
 
-        No attempt is begun after the deadline. Raises the last attempt's own error; ``ValueError`` if ``on`` names an
+        No attempt is started after the deadline. Raises the last attempt's own error; ``ValueError`` if ``on`` names an
         error that trying again does not cure.
         """
         return self._again(attempt, within_s, _checked(on, CONNECT_MAY_RETRY, "a connect"))

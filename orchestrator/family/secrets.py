@@ -17,27 +17,29 @@ import re
 import shlex
 import stat
 import threading
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from operator import itemgetter
 from pathlib import Path
-from urllib.parse import quote, quote_plus
-from xml.sax.saxutils import escape, quoteattr
+from urllib.parse import quote
 
 from orchestrator.errors import DefinitionError
+from orchestrator.family.secret_command import TIMEOUT_S, output_of
 from orchestrator.model.inventory import SecretRef
 
 MARK = "[redacted]"
 FILE_BYTES_MAX = 64 * 1024
-# A shorter secret is replaced only where it stands alone: the letter "a" in every word would help nobody.
+# A shorter secret is replaced only where it stands alone: the letter "a" in every word would help no one.
 _STANDS_ALONE_BELOW = 4
-# What devices say is cut, never below so many characters, and then ends here or goes on after an ellipsis.
+# What devices say is cut, never below so many characters, and then ends here or continues after an ellipsis.
 _CUT_FROM = 180
 _HALF_MIN = 4
-# A run of blanks is looked at from its beginning only: from each of its blanks, many would take for ever.
+# A run of blanks is checked from its start only: from each of its blanks, many would take for ever.
 _BEFORE_A_CUT, _BEHIND_A_CUT = re.compile(r"(?<!\s)\s*(?:\[?…|\Z)"), re.compile(r"…\]?\s*")
 
-# What is left as it is by percent-encoding: nothing, Python's default, and the sets of RFC 3986 and of browsers.
-_UNQUOTED = ("", "/", "!$&'()*+,;=:@", "!$&'()*+,;=:@/?", "!'()*")
+# What is one character of a secret to whoever writes it: a run of blanks may become one, of backslashes more.
+_PARTS = re.compile(r"\s+|\\+|.", re.DOTALL)
+_AS_LETTERS = {"\n": "n", "\r": "r", "\t": "t", "\f": "f"}
+_NAMED = {"&": "amp", "<": "lt", ">": "gt", '"': "quot", "'": "apos"}
 _VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 
 
@@ -107,14 +109,17 @@ class SecretStore:
         environment: Mapping[str, str] | None = None,
         folder: Path | None = None,
         redactor: Redactor | None = None,
+        command_timeout_s: float = TIMEOUT_S,
     ) -> None:
         self.redactor = redactor or Redactor()
         self._ask = ask
         self._environment = os.environ if environment is None else environment
         self._folder = folder or Path()
+        self._command_timeout_s = command_timeout_s
         self._known: dict[tuple[SecretRef, str], str] = {}
-        # Held while asking too: two threads must not put two questions on one terminal.
-        self._lock = threading.Lock()
+        # One for each secret, and one for all prompts: two threads must not put two questions on one terminal. A
+        # command that takes its time holds up no one who needs another secret.
+        self._locks: dict[tuple[SecretRef, str] | str, threading.Lock] = {}
 
     def __repr__(self) -> str:
         return f"SecretStore({len(self._known)} known)"
@@ -128,7 +133,7 @@ class SecretStore:
         if not isinstance(reference, SecretRef):
             raise TypeError(f"a secret is referred to by a SecretRef, not by {type(reference).__name__}")
         key = (reference, what if reference.prompt else "")
-        with self._lock:
+        with self._locks.setdefault("prompt" if reference.prompt else key, threading.Lock()):
             if key not in self._known:
                 secret = self._resolve(reference, what)
                 self.redactor.learn(secret)
@@ -140,6 +145,8 @@ class SecretStore:
             return self._from_environment(reference.env, what)
         if reference.file is not None:
             return _from_file(self._folder / Path(reference.file).expanduser(), what)
+        if reference.command is not None:
+            return self._from_command(reference.command, what)
         if reference.inline is not None:
             secret = reference.inline.get_secret_value()
             if not secret:
@@ -158,9 +165,19 @@ class SecretStore:
             raise DefinitionError(f"the {what} is expected in the environment variable {name}, which {state}")
         return secret
 
+    def _from_command(self, command: Sequence[str], what: str) -> str:
+        printed = output_of(
+            command,
+            what,
+            environment=self._environment,
+            bytes_max=FILE_BYTES_MAX,
+            timeout_s=self._command_timeout_s,
+        )
+        return _text(printed, f"output of the command of the {what}")
+
     def _from_person(self, what: str) -> str:
         if self._ask is None:
-            hint = "use {env: NAME} or {file: PATH} for a run without a person"
+            hint = "use {env: NAME}, {file: PATH} or {command: [PROGRAM, …]} for a run without a person"
             raise DefinitionError(f"the {what} must be asked for, and there is no terminal", hint=hint)
         secret = self._ask(what)
         if not secret:
@@ -187,19 +204,20 @@ def _from_file(path: Path, what: str) -> str:
             raw = stream.read(FILE_BYTES_MAX + 1)
     finally:
         os.close(descriptor)
-    return _text(raw, path, what)
+    return _text(raw, f"file of the {what}", path)
 
 
-def _text(raw: bytes, path: Path, what: str) -> str:
+def _text(raw: bytes, source: str, path: Path | None = None) -> str:
+    """The secret in what was read, without one newline at its end. ``source``: where it was read."""
     if len(raw) > FILE_BYTES_MAX:
-        raise DefinitionError(f"the file of the {what} is larger than {FILE_BYTES_MAX // 1024} KiB", file=path)
+        raise DefinitionError(f"the {source} is larger than {FILE_BYTES_MAX // 1024} KiB", file=path)
     try:
         text = raw.decode("utf-8")
     except UnicodeDecodeError:
-        raise DefinitionError(f"the file of the {what} is not UTF-8 text", file=path) from None
+        raise DefinitionError(f"the {source} is not UTF-8 text", file=path) from None
     secret = text.removesuffix("\n").removesuffix("\r") if text.endswith("\n") else text
     if not secret:
-        raise DefinitionError(f"the file of the {what} is empty", file=path)
+        raise DefinitionError(f"the {source} is empty", file=path)
     return secret
 
 
@@ -207,28 +225,63 @@ def _text(raw: bytes, path: Path, what: str) -> str:
 
 
 def _pattern(secrets: set[str]) -> re.Pattern[str]:
-    """Finds, at each place of a text, the longest form of a secret that begins there; group 1 is the form.
+    """Finds, at each place of a text, a secret that starts there, in any form; group 1 is the form.
 
     It looks ahead and consumes nothing, so that overlapping forms are all found. The mark is a form too, so that a
-    secret such as "redacted" does not eat into it.
+    secret such as "redacted" does not eat into it. The longest secret comes first.
     """
-    forms = {MARK: re.escape(MARK)}
-    for secret in secrets:
-        for form in _forms(secret):
-            if len(secret) < _STANDS_ALONE_BELOW:
-                forms.setdefault(form, rf"(?<!\w){re.escape(form)}(?!\w)")
-            else:
-                forms[form] = re.escape(form)
-    longest_first = sorted(forms, key=lambda form: (-len(form), form))
-    return re.compile(f"(?=({'|'.join(forms[form] for form in longest_first)}))")
+    forms = []
+    for secret in sorted({*secrets, MARK}, key=lambda secret: (-len(secret), secret)):
+        inner = secret.strip()
+        alone = len(inner) < _STANDS_ALONE_BELOW
+        whole = re.escape(secret)
+        forms.append(rf"(?<!\w){whole}(?!\w)" if len(secret) < _STANDS_ALONE_BELOW else whole)
+        if secret == MARK:
+            continue
+        if inner:
+            spelled = _spelled(inner)
+            forms.append(rf"(?<!\w){spelled}(?!\w)" if alone else spelled)
+        texts = {secret, json.dumps(secret)[1:-1], json.dumps(secret, ensure_ascii=False)[1:-1]}
+        coded = sorted({form for text in texts for form in _base64_forms(text)}, key=lambda form: (-len(form), form))
+        for form in coded:
+            forms.append(rf"(?<!\w){_spelled(form)}(?!\w)" if alone else _spelled(form))
+    return re.compile(f"(?=({'|'.join(forms)}))")
+
+
+def _spelled(text: str) -> str:
+    """A pattern for ``text`` with each character as any program writes it: as it is, behind backslashes, percent-encoded,
+    as an entity; several encodings in one text, and one in another, too."""
+    return "".join(_spelling(found[0]) for found in _PARTS.finditer(text))
+
+
+def _spelling(part: str) -> str:
+    """The same for one character, or for a run of blanks or of backslashes. What may be repeated has a bound: a text of
+    many backslashes is read in one pass."""
+    if part.isascii() and part.isalnum():
+        return part
+    if part.startswith("\\"):
+        ways = [rf"\\{{{len(part)},{16 * len(part)}}}"]
+    elif part.isspace():
+        ways = [r"\\{0,8}\s", r"\+", *(rf"\\{{1,8}}{_AS_LETTERS[one]}" for one in sorted({*part} & {*_AS_LETTERS}))]
+    else:
+        ways = [rf"\\{{0,8}}{re.escape(part)}"]
+    ways += ["'\"'\"'", r"'\\''"] if part == "'" else []
+    for one in sorted({*part}):
+        in_bytes = "".join(f"%(?:25){{0,3}}{byte:02x}" for byte in one.encode("utf-8", "surrogatepass"))
+        units = one.encode("utf-16-be", "surrogatepass").hex()
+        in_json = "".join(rf"\\{{1,8}}u{units[at : at + 4]}" for at in range(0, len(units), 4))
+        named = f"|{_NAMED[one]}" if one in _NAMED else ""
+        entity = f"&(?:amp;){{0,3}}(?:#0{{0,5}}{ord(one)}|#x0{{0,5}}{ord(one):x}{named});"
+        ways += [f"(?i:{in_bytes})", f"(?i:{in_json})", f"(?i:{entity})", rf"\\{{1,8}}x{ord(one):02x}"]
+    return f"(?:{'|'.join(ways)}){'+?' if part.isspace() else ''}"
 
 
 class _Halves:
     """The beginnings and ends of forms, by the characters next to a cut: a place where no form could have been cut is
-    left after one look, however many forms there are, so that a text full of cuts is read in one pass."""
+    left after one check, however many forms there are, so that a text full of cuts is read in one pass."""
 
     def __init__(self, forms: Iterable[str]) -> None:
-        # What a beginning ends with, and an end begins with; the longest first, since it covers the others.
+        # What a start ends with, and an end starts with; the longest first, since it covers the others.
         self._before: dict[str, list[tuple[int, str]]] = {}
         self._behind: dict[str, list[tuple[int, str]]] = {}
         for form in forms:
@@ -240,7 +293,7 @@ class _Halves:
             listed.sort(key=itemgetter(0), reverse=True)
 
     def spans(self, text: str) -> Iterator[tuple[int, int]]:
-        """Where ``text`` was cut in the middle of a form: the beginning of it before the cut, the end of it behind."""
+        """Where ``text`` was cut in the middle of a form: the start of it before the cut, the end of it behind."""
         for cut in _BEFORE_A_CUT.finditer(text):
             end = cut.start()
             for size, form in self._before.get(text[max(0, end - _HALF_MIN) : end], ()):
@@ -270,26 +323,15 @@ def _joined(spans: Iterable[tuple[int, int]]) -> Iterator[tuple[int, int]]:
 
 
 def _forms(secret: str) -> set[str]:
-    """``secret`` as the protocols and texts of this product would write it. Never the empty text."""
-    percent = {quote(secret, safe=safe) for safe in _UNQUOTED} | {quote_plus(secret)}
-    escaped = escape(secret)
+    """The forms of which a half may be left where a text was cut. Never the empty text."""
     return (
         {
             secret,
             " ".join(secret.split()),  # on one line, as errors are
-            *percent,
-            *(re.sub("%[0-9A-F]{2}", lambda found: found[0].lower(), form) for form in percent),
-            escaped,
-            escape(secret, {'"': "&quot;", "'": "&apos;"}),
-            escape(secret, {'"': "&quot;"}),
-            html.escape(secret),
-            html.escape(secret).replace("&#x27;", "&#39;"),
-            quoteattr(secret)[1:-1],
+            quote(secret, safe="", errors="surrogatepass"),
             json.dumps(secret)[1:-1],
             json.dumps(secret, ensure_ascii=False)[1:-1],
-            repr(secret)[1:-1],
-            shlex.quote(secret).removeprefix("'").removesuffix("'"),
-            re.sub(r"([^\w@%+=:,./-])", r"\\\1", secret),
+            html.escape(secret),
             *_base64_forms(secret),
         }
         - {""}

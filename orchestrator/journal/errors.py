@@ -50,7 +50,7 @@ def no_such_run(run: str) -> NoSuchRun:
 
 
 def taken_over(run: str) -> LeaseLost:
-    """Somebody else leads the run under a higher epoch."""
+    """Another person leads the run under a higher epoch."""
     return LeaseLost(
         f"run {run} is led by another process now", hint=f"this one stopped; see `failover runs show {run}`"
     )

@@ -19,7 +19,7 @@ from orchestrator.errors import JournalCorrupt
 from orchestrator.model import events as ev
 
 GENESIS = "0" * 64
-# The events that the record of a run ends with while nobody leads it.
+# The events that the record of a run ends with while no one leads it.
 RESTING = frozenset({"run.finished", "run.paused"})
 
 
@@ -93,7 +93,7 @@ def parse_line(line: Mapping[str, Any]) -> ev.Record:
 def follow_exported(lines: Iterable[Mapping[str, Any]]) -> Iterator[tuple[str, Link]]:
     """Exported records of one run, from its first on, with its name, each checked against the one before it.
 
-    A file that was cut off at its end is noticed by its last record: a run that nobody leads says so in it. Raises
+    A file that was cut off at its end is noticed by its last record: a run that no one leads says so in it. Raises
     ``JournalCorrupt``, or ``KeyError`` for a line that is no record.
     """
     stream = iter(lines)

@@ -67,7 +67,7 @@ class Heads:
     def noted(self, run: str) -> Noted | None:
         """What is noted of a run; None if nothing is, or if the power was lost before it reached the disk.
 
-        Raises ``JournalCorrupt`` for a note that nobody wrote.
+        Raises ``JournalCorrupt`` for a note that no one wrote.
         """
         if not _RUN.fullmatch(run):
             return None

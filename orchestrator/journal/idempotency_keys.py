@@ -1,6 +1,6 @@
-"""A caller's own keys: which run each of them began, and what was asked with it.
+"""A caller's own keys: which run each of them started, and what was asked with it.
 
-Of all calls with one key at most one begins a run. A key stands for one request, so all that was asked is kept with it,
+Of all calls with one key at most one starts a run. A key stands for one request, so all that was asked is kept with it,
 part by part as hashes: a reused key with another request is refused with what differs. What a plan holds besides (notes,
 what was found in older records, who asks, who is told of the run) was not asked.
 """
@@ -23,16 +23,16 @@ from orchestrator.journal.journal import Journal
 from orchestrator.model import events as ev
 
 # Of the fields of a plan, what is no part of what was asked.
-NOT_ASKED = frozenset({"notes", "outage", "read_before"})
+NOT_ASKED = frozenset({"notes", "outage", "read_before", "predictions"})
 # Of a decision, who made it and where it was written down.
 _WHO = ("by", "account", "uid", "file", "signed")
-# What stands in words of its own; every other field of a plan, and every option that no field holds, is an option.
+# What is in words of its own; every other field of a plan, and every option that no field holds, is an option.
 _OPTIONS = "other options"
 
 
 @dataclass(frozen=True, slots=True)
 class UsedKey:
-    """The run that a key began, and what was asked with it, as ``stored`` wrote it; None for a key of version 0.1.0."""
+    """The run that a key started, and what was asked with it, as ``stored`` wrote it; None for a key of version 0.1.0."""
 
     run: str
     asked: str | None
@@ -96,7 +96,7 @@ def run_of_key(journal: Journal, key: str) -> UsedKey | None:
 
 
 def use_up(journal: Journal, commit: Transaction, key: str, run: str, asked: str | None) -> None:
-    """Note that ``key`` begins ``run``, in the transaction that records it. Raises ``KeyUsed``."""
+    """Note that ``key`` starts ``run``, in the transaction that records it. Raises ``KeyUsed``."""
     first = _find(commit, key)
     if first is None:
         try:
@@ -105,7 +105,7 @@ def use_up(journal: Journal, commit: Transaction, key: str, run: str, asked: str
         except sa.exc.IntegrityError:  # only where writers do not wait for each other: PostgreSQL
             first = run_of_key(journal, key)
     name = first.run if first is not None else ""
-    raise KeyUsed(f"the key {key!r} has begun run {name}", run=name, hint="see `failover runs show`")
+    raise KeyUsed(f"the key {key!r} has started run {name}", run=name, hint="see `failover runs show`")
 
 
 def _find(read: Transaction | Database, key: str) -> UsedKey | None:

@@ -9,7 +9,7 @@ intent of a powerless writer never gets on disk, so its action never leaves. It 
 an append whose answer was lost was made if, and only if, the run's row has its number and hash.
 
 What a run is recorded in may be taken away under it. Before each append and each command the files of an embedded journal
-are compared with those of the beginning (``embedded_files``), and the last record is read back. After each append its
+are compared with those of the start (``embedded_files``), and the last record is read back. After each append its
 number and hash are noted outside of the database (``heads``), so that a record that lost its end does not pass for a
 whole one.
 
@@ -168,12 +168,12 @@ class Journal:
     def append(
         self, writer: Writer, at: float, events: Sequence[tuple[str | None, ev.Event]], *, taken: Sequence[int] = ()
     ) -> Writer:
-        """Write ``events`` (lane or None, event), all or none. Returns the writer to go on with.
+        """Write ``events`` (lane or None, event), all or none. Returns the writer to continue with.
 
         ``taken`` are the requests of the inbox that these events answer: a request is used up in the same commit,
         so that a process that dies neither loses nor repeats one.
 
-        Raises ``LeaseLost`` if somebody else holds the run now, ``JournalUnavailable`` if it could not be written, and
+        Raises ``LeaseLost`` if another person holds the run now, ``JournalUnavailable`` if it could not be written, and
         ``JournalLost`` if what was written before is not there any more.
         """
         rows, head, seq = [], writer.head, writer.seq
@@ -209,7 +209,7 @@ class Journal:
 
     def _see_if_written(self, commit: Transaction, move: Mapping[str, Any]) -> None:
         """Return if an attempt before this one has written it, and only its answer was lost. Raises ``LeaseLost``, or
-        ``JournalLost`` if the run stands before what this process wrote."""
+        ``JournalLost`` if the run is before what this process wrote."""
         run, epoch = move["b_run"], move["b_epoch"]
         found = head_if_any(commit, run)
         if found is not None and (found.epoch, found.seq, found.head) == (epoch, move["new_seq"], move["new_head"]):

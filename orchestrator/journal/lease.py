@@ -7,11 +7,11 @@ nothing: its permit has run out by its own clock, the journal tells it of the hi
 and its intents no longer get on disk.
 
 When a lease has ended is judged by one clock: that of the database's server where there is one, else the machine's, by
-which nobody can have got a lease that ends later than a whole one from now. A bastion whose clock is ahead keeps
-nobody out for longer than that; if it still leads, the higher epoch stops it.
+which no one can have got a lease that ends later than a whole one from now. A bastion whose clock is ahead keeps
+no one out for longer than that; if it still leads, the higher epoch stops it.
 
-What this cannot do: take back a command that has left. A process that is stopped between the answer of its permit and
-the write to its socket sends that one command when it goes on; no device knows of epochs.
+What this cannot do: undo a command that has left. A process that is stopped between the answer of its permit and
+the write to its socket sends that one command when it continues; no device knows of epochs.
 """
 
 from __future__ import annotations
@@ -33,12 +33,12 @@ from orchestrator.model import events as ev
 from orchestrator.model.inventory import Device, Site, is_this_machine
 
 LEASE_SECONDS = 15.0
-# How far apart the clocks of two bastions may be, seconds. A lease that ends later than one that begins now, and this,
+# How far apart the clocks of two bastions may be, seconds. A lease that ends later than one that starts now, and this,
 # was written by a clock that is wrong.
 CLOCKS_APART = 15.0
-# A command must not leave so late that its effect could come after somebody else may act.
+# A command must not leave so late that its effect could come after another person may act.
 _MARGIN = 2.0
-# What each claim begins with. Version 0.1.0 had the family of the runbook here, so that runbooks of two families could
+# What each claim starts with. Version 0.1.0 had the family of the runbook here, so that runbooks of two families could
 # move one service.
 _CLAIM = "service/"
 # Characters of a place that are kept as they are: with a service's name it fits into the column of a server.
@@ -115,11 +115,11 @@ class Lease:
         return self.expires_at - LEASE_SECONDS * 2 / 3
 
     def renew(self) -> None:
-        """Hold on for another ``LEASE_SECONDS``. Raises ``LeaseLost`` if somebody took over."""
+        """Hold on for another ``LEASE_SECONDS``. Raises ``LeaseLost`` if a person took over."""
         self.expires_at = self._journal.insist(self._renewed)
 
     def _renewed(self) -> float:
-        """When the lease ends now. By our own clock it begins before the journal is asked, and so ends no later."""
+        """When the lease ends now. By our own clock it starts before the journal is asked, and so ends no later."""
         now = self._clock.now()
         with mapped_errors("be written"), self._journal.database.writing() as commit:
             change = {"b_run": self.run, "b_epoch": self.epoch, "b_now": now, "b_seconds": LEASE_SECONDS}
@@ -129,7 +129,7 @@ class Lease:
         return now + LEASE_SECONDS
 
     def release(self, settled: Sequence[str] = ()) -> None:
-        """Let go at once, so that nobody has to wait for the expiry. Losing it meanwhile is no error.
+        """Let go at once, so that no one has to wait for the expiry. Losing it meanwhile is no error.
 
         ``settled``: the keys of services whose lanes ended for good; they are free for other runs.
         """
@@ -157,7 +157,7 @@ def create_run(
     """Record a new run, claim its services, owe its hooks everything, and lead it: one transaction.
 
     ``key`` is the caller's own name for this request, ``asked`` what was asked with it (``idempotency_keys.stored``);
-    of all calls with the same key, at most one begins a run. Raises ``KeyUsed`` for the others, ``LeaseHeld``.
+    of all calls with the same key, at most one starts a run. Raises ``KeyUsed`` for the others, ``LeaseHeld``.
     """
     now = clock.now()
     keys = {service_key(created.plan, service): service for service in created.plan.services}
@@ -253,8 +253,8 @@ def _refuse_claimed(commit: Transaction, keys: Mapping[str, str], now: float) ->
     led = [row for row in found if is_led(row, now)]
     if led:
         state = f"which {led[0].holder.split()[0]} leads"
-        hint = f"wait for its end (`failover runs show {run}`), or ask it to turn back: `failover abort {run}`"
+        hint = f"wait for its end (`failover runs show {run}`), or roll it back: `failover abort {run}`"
     else:
-        state = "unfinished, and led by nobody"
-        hint = f"go on with it: `failover resume {run}`; or call it off: `failover abort {run}`"
+        state = "unfinished, and no process leads it"
+        hint = f"resume it: `failover resume {run}`; or roll it back: `failover abort {run}`"
     raise LeaseHeld(f"{keys[key]} belongs to run {run}, {state}", hint=hint)

@@ -59,7 +59,7 @@ class Outbox:
         """What the run does, as it was recorded with it. Raises ``NoSuchRun``, ``JournalCorrupt``."""
         created = parse_line(self._lines(run, 0, 1)[0]).event
         if not isinstance(created, ev.RunCreated):
-            raise JournalCorrupt(f"run {run}: its first record is not its beginning")
+            raise JournalCorrupt(f"run {run}: its first record is not the first of the run")
         return created.plan
 
     def cursor(self, run: str, hook: str) -> int:

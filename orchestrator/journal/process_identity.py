@@ -24,7 +24,7 @@ def holder_name(pid: int | None = None) -> str:
 
 
 def holder_is_dead(holder: str) -> bool:
-    """True only if this very machine can prove that the holder's process is gone; then nobody has to wait.
+    """True only if this very machine can prove that the holder's process is gone; then no one has to wait.
 
     A process of another account may be hidden from us, and another machine may have the same name: neither is proof.
     """
@@ -67,7 +67,7 @@ os.register_at_fork(after_in_child=_own_start.cache_clear)
 
 
 def _stat(pid: int) -> tuple[str, str]:
-    """State and start time, in ticks, of a process (proc(5)); both empty where the system does not tell."""
+    """State and start time, in ticks, of a process (proc(5)); both empty where the system does not report."""
     try:
         fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
         return fields[0], fields[19]

@@ -1,4 +1,4 @@
-"""Looks that are kept: what ``failover watch`` and ``failover check`` read, one file a look, for who follows them later.
+"""Looks that are kept: what ``failover watch`` and ``failover check`` read, one file a check, for who follows them later.
 
 A look is one round of readings of one site. Its file appears whole, by a rename, and is never changed afterwards: a
 killed process leaves at most a hidden file, which no reader sees. The files are JSON Lines, one line for each service,
@@ -38,7 +38,7 @@ from orchestrator.model.readings import AnyReading, known_readings
 
 By = Literal["watch", "check"]
 
-# How long a look is kept, and how often it is looked for older ones, seconds.
+# How long a check is kept, and how often it is searched for older ones, seconds.
 KEPT_S = 7 * 86_400.0
 _PRUNED_EVERY_S = 3_600.0
 _NAME = re.compile(r"\.?(\d{8}T\d{6}\.\d{3}Z)-(?:watch|check)-[0-9a-f]{8}\.jsonl(?:\.unfinished)?")
@@ -55,10 +55,10 @@ def _moment(value: object) -> float:
 
 
 class ReadingSample(BaseModel):
-    """What one look found of one service at one site.
+    """What one check found of one service at one site.
 
     ``at``: when it was asked for, by this machine's clock. ``mate``: the other site of its pair. ``readings``: by kind;
-    in the file each is a key of its own beside the others. A reading that is not there was not asked for, or is in
+    in the file each is a separate key beside the others. A reading that is not there was not asked for, or is in
     ``failures`` with the reason why it was not had; ``null`` inside of a reading is unknown, and never 0.
     """
 
@@ -181,7 +181,7 @@ class SampleFolder:
         simulated: bool,
         mate: str | None = None,
     ) -> Path:
-        """Write one look, all of it or nothing; now and then remove those that are old. Raises ``OutputLost``."""
+        """Write one check, all of it or nothing; now and then remove those that are old. Raises ``OutputLost``."""
         look = f"{_compact(at)}-{self.by}-{secrets.token_hex(4)}"
         lines = samples_of(look, self.by, at, site, answers, services, simulated=simulated, mate=mate)
         scrubbed = [line.model_copy(update={"failures": self.scrub(line.failures)}) for line in lines]
@@ -194,7 +194,7 @@ class SampleFolder:
         except OSError as error:
             raise OutputLost(
                 f"readings are not kept: {self.path} cannot be written: {error.strerror}",
-                hint="mend the cause, or name another directory with --readings; what is read is shown all the same",
+                hint="fix the cause, or name another directory with --readings; the readings are still shown",
             ) from error
         return written
 

@@ -1,7 +1,7 @@
 """Signatures over the record: Ed25519 (RFC 8032), by a key that is a file of its owner's alone.
 
 What is signed is the head of a run's chain after each commit: its name, the number of the last record, and that
-record's hash, which stands for all records before it. Without the private key nobody can write a record that this
+record's hash, which stands for all records before it. Without the private key no one can write a record that this
 signature fits, whatever else they can write. Must never print, log or record a private key.
 """
 
@@ -62,7 +62,7 @@ def _lines(*fields: str) -> bytes:
 
 
 class Signer:
-    """Signs heads with the key in ``path``, which is read when it is first needed: looking at runs needs no key."""
+    """Signs heads with the key in ``path``, which is read when it is first needed: checking runs needs no key."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
@@ -121,7 +121,7 @@ def key_name(key: Ed25519PublicKey) -> str:
 def generate(path: Path) -> tuple[Path, str]:
     """Make a key pair: ``path`` (PKCS #8, PEM, for its owner alone) and ``path.pub``. Returns that and the key's name.
 
-    Both or neither: a key that signs, and whose public half nobody has, would prove nothing. Never replaces a file.
+    Both or neither: a key that signs, and whose public half no one has, would prove nothing. Never replaces a file.
     Raises ``DefinitionError``.
     """
     key = Ed25519PrivateKey.generate()
@@ -207,5 +207,5 @@ def _refuse_unless_private(path: Path, found: os.stat_result) -> None:
     if stat.S_IMODE(found.st_mode) & 0o077:
         raise DefinitionError(
             f"the signing key {path} can be read or written by others, so what it signs proves nothing",
-            hint=f"if nobody has read it: chmod 600 {path}; else make another one",
+            hint=f"if no other account has read it: chmod 600 {path}; else make another one",
         )

@@ -94,7 +94,7 @@ class Sites:
 
     def finish(self, at: float) -> None:
         """The run has ended. A service that was not moved relies on nothing of it; one that was moved keeps its claims
-        on the site that it left, dated anew, and has none on the site where it is active now."""
+        on the site that it left, dated again, and has none on the site where it is active now."""
 
         def has_claims() -> bool:
             with mapped_errors("be read"):
@@ -121,7 +121,7 @@ class Sites:
         return {"b_place": self._places[on], "b_thing": thing}
 
     def _give_way(self, service: str) -> None:
-        """A lane that was to open a door, and ended before it sent anything, keeps nobody from shutting it."""
+        """A lane that was to open a door, and ended before it sent anything, keeps no one from shutting it."""
         step = left_on_the_way(self._state.lanes[service], self._state.plan.runbook.steps)
         if step is not None and step.do is not None:
             where = self._where(step.do.on, step.do.action)

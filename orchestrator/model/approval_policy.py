@@ -66,7 +66,7 @@ def strictest(
     break_glass: bool = True,
 ) -> ApprovalRule | None:
     """What all of ``policies`` together, and what was typed besides, ask for: the most people, the least time, and
-    broken glass only where all allow it. None when nobody has to agree."""
+    broken glass only where all allow it. None when no one has to agree."""
     rules = list(policies)
     most = max([needed, *(rule.needed for rule in rules)])
     if not most:
@@ -83,7 +83,7 @@ def strictest(
 
 DEFAULT_WITHIN = 3600.0
 
-# What makes things safe waits for nobody: `failover guard`, and `failover watch` where it may suspend.
+# What makes things safe waits for no one: `failover guard`, and `failover watch` where it may suspend.
 _MAKES_SAFE = ("guard", "suspend")
 _COMMANDS: tuple[ApprovedCommand, ...] = ("controlled", "uncontrolled", "restore", "failback", "repair")
 
@@ -95,7 +95,7 @@ def is_shipped(runbook: Runbook, shipped: Runbook | None) -> bool:
 
 
 def makes_safe(runbook: Runbook, shipped: Runbook | None) -> bool:
-    """Is it the shipped procedure of a guard, that waits for nobody?"""
+    """Is it the shipped procedure of a guard, that waits for no one?"""
     return is_shipped(runbook, shipped) and _kind(runbook).startswith(_MAKES_SAFE)
 
 

@@ -7,15 +7,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import cast
+from typing import TYPE_CHECKING, cast
 
 from orchestrator.errors import DefinitionError
 from orchestrator.model.installed import installed, remembered
-from orchestrator.model.plan import Outage
 from orchestrator.model.reading import Reading
 from orchestrator.model.runbook import Choice, Side
 
-# The gate of a rule that says whether it is safe to give activity back; options and evidence answer it beforehand.
+if TYPE_CHECKING:
+    from orchestrator.model.plan import Outage
+
+# The gate of a rule that says whether it is safe to give activity back; options and evidence answer it in advance.
 RISK_GATE = "unsafe-return"
 
 _BOTH: tuple[Side, ...] = ("source", "target")
@@ -27,7 +29,7 @@ class Rule:
     outage; None for readings of another kind. ``good``: the note when there are none. Otherwise ``gate`` asks, with
     ``why``. It does not offer ``attest`` of its ``choices`` if the readings ``is_refuted`` what would be attested.
     ``settles``: a difference may still go away, so the step waits its ``patience`` first. ``option``: what answers
-    beforehand, if ``why`` does not name it."""
+    in advance, if ``why`` does not name it."""
 
     reading: str
     noun: str

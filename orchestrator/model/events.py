@@ -29,6 +29,7 @@ from orchestrator.model.plan import Outage as Outage
 from orchestrator.model.plan import Outcome as Outcome
 from orchestrator.model.plan import Plan as Plan
 from orchestrator.model.plan import Policy as Policy
+from orchestrator.model.plan import Prediction as Prediction
 from orchestrator.model.plan import Ruling as Ruling
 from orchestrator.model.plan import Seen as Seen
 from orchestrator.model.plan import Signed as Signed
@@ -42,7 +43,7 @@ class LaneStarted(Strict):
 
 
 class LaneResumed(Acted):
-    """Time and doubt start anew: what was read before the interruption is no longer believed."""
+    """Time and doubt start again: what was read before the interruption is no longer believed."""
 
     kind: Literal["lane.resumed"] = "lane.resumed"
 
@@ -83,7 +84,7 @@ class StepSkipped(Strict):
 
 
 class StepWaived(Strict):
-    """Somebody decided to go on though something could not be read. What was read as false cannot be waived."""
+    """A person decided to continue though something could not be read. What was read as false cannot be waived."""
 
     kind: Literal["step.waived"] = "step.waived"
     step: str
@@ -181,7 +182,7 @@ class PointOfNoReturnPassed(Strict):
 
 
 class StepDone(Strict):
-    """``reversible``: this step changed something and its undo is owed if the lane turns back."""
+    """``reversible``: this step changed something and its undo is owed if the lane rolls back."""
 
     kind: Literal["step.done"] = "step.done"
     step: str
@@ -220,7 +221,7 @@ class Stalled(Strict):
 
 
 class GateOpened(Strict):
-    """A decision is needed. ``at_risk``: messages that would be lost by going on; None when not known.
+    """A decision is needed. ``at_risk``: messages that would be lost by under way; None when not known.
 
     ``approval``: the question is one of the run, about its whole plan; it has no lane and no step then.
     """
@@ -274,7 +275,7 @@ class RevertStarted(Strict):
 
 
 class UndoDone(Strict):
-    """``skipped`` says why a step has nothing to take back, or cannot be taken back; empty when it was."""
+    """``skipped`` says why a step has nothing to undo, or cannot be undone; empty when it was."""
 
     kind: Literal["undo.done"] = "undo.done"
     step: str

@@ -19,8 +19,8 @@ class Strict(BaseModel):
 
 
 class Acted(Strict):
-    """Somebody did it: ``by`` is what they want to be called, ``account`` and ``uid`` whose process it was, as the system
-    knows it; records of before these were recorded do not tell."""
+    """A person did it: ``by`` is what they want to be called, ``account`` and ``uid`` whose process it was, as the system
+    knows it; records of before these were recorded do not report."""
 
     kind: str  # of each event, and first in its JSON
     by: str
@@ -35,7 +35,7 @@ class RunCreated(Acted):
 
 
 class RunStarted(Acted):
-    """A process took the lease and acts from here on; the first time, and at every resume."""
+    """A process took the lease and acts from now on; the first time, and at every resume."""
 
     kind: Literal["run.started"] = "run.started"
     epoch: int
@@ -48,7 +48,7 @@ class RunPaused(Strict):
 
 
 class PolicyChanged(Acted):
-    """``approval``: what the plan takes from here on for people to agree to it, where that changed too."""
+    """``approval``: what the plan takes from now on for people to agree to it, where that changed too."""
 
     kind: Literal["policy.changed"] = "policy.changed"
     policy: Policy
@@ -80,7 +80,7 @@ class ApprovalSought(Strict):
 
 
 class ApprovalGiven(Acted):
-    """A person agreed to the plan with the digest ``plan``. ``by`` is the account, ``host`` where it was said. With
+    """A person agreed to the plan with the digest ``plan``. ``by`` is the account, ``host`` where it was reported. With
     ``signed``, ``by`` is the approver whose key it is, and ``account`` whose process it was."""
 
     kind: Literal["approval.given"] = "approval.given"
@@ -91,7 +91,7 @@ class ApprovalGiven(Acted):
 
 
 class ApprovalRefused(Acted):
-    """Somebody's word about the plan, or their decision, does not count."""
+    """A person's word about the plan, or their decision, does not count."""
 
     kind: Literal["approval.refused"] = "approval.refused"
     host: str

@@ -1,7 +1,7 @@
 """What passed between this program and a device, word for word: for who wants to see what a reading was made of.
 
 An adapter that lets its sessions tell a ``Witness`` says so by an ``Explanation``, a class variable ``explanation``. What
-a witness hears is what every reading sends anyhow: there is no second way to ask a device.
+a witness hears is what is sent anyhow: there is no second way to ask a device.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import Protocol
 
 @dataclass(frozen=True, slots=True)
 class Exchange:
-    """One thing that a device was sent to read something, and what it said.
+    """One thing that a device was sent, and what it answered.
 
     ``device`` is its name in the inventory; ``prompt``: where a line was typed, empty for a request; ``sent`` is empty
     for a session that could not be made. ``answer`` is what the parsers were given. ``status`` and ``date`` are the

@@ -32,8 +32,9 @@ SHIPPED = Path(str(resources.files("orchestrator"))).parent / "runbooks"
 class Words:
     """What people call its things. ``service``: what fails over on its own. ``backlog``: what is queued for the mate, in
     the singular (``message``, ``byte``); empty: not known. ``none_serves``: that no site serves; ``outage``: the same as
-    what was so for some time. ``keeps``: what a lost site takes with it. ``option``: of the command line, that names one.
-    ``link_down``: that the link does not hold.
+    what was so for some time. ``keeps``: what a lost site takes with it.
+    ``link_down``: that the link does not hold. ``blocked``: that a site that serves refuses writes while its mate is
+    away.
     """
 
     service: str = "service"
@@ -42,8 +43,8 @@ class Words:
     none_serves: str = "NO SITE IS ACTIVE"
     outage: str = "no active site"
     keeps: str = "what it holds"
-    option: str = "--service"
     link_down: str = "the link is down ({site})"
+    blocked: str = "WRITERS WAIT: {site} confirms no write of {services} until {mate} is restored"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -53,6 +54,7 @@ class Family:
     ``runbooks``: the folder that holds its procedures as ``<kind>.yaml``, or None. ``comparisons``: the
     rules that its runbooks compare both sites by. ``makes``: by action and argument, for each value of the argument,
     the facets that a site has once it has obeyed; an action that needs no argument for that is named with an empty one.
+    ``implies``: the same of what follows from that: a server that was stopped serves no client.
     ``fences``: what the fence plan of a site may name, by its key. ``adapters``: by name, those that it brings itself,
     beside what distributions offer. ``model``: fields that are true or false and have no facet, with their values at the
     source and at the target while the pair is well.
@@ -64,14 +66,15 @@ class Family:
     runbooks: Path | None
     comparisons: Mapping[str, Rule] = field(default_factory=dict)
     makes: Makes = field(default_factory=dict)
+    implies: Makes = field(default_factory=dict)
     fences: Mapping[str, FenceKind] = field(default_factory=dict)
     adapters: Mapping[str, type[object]] = field(default_factory=dict)
     model: Mapping[str, tuple[bool, bool]] = field(default_factory=dict)
 
     @property
     def surveyed(self) -> Sequence[str]:
-        """The readings that show how a pair is: those with facets."""
-        return [name for name, model in self.readings.items() if model.facets]
+        """The readings that show how a pair is: those with facets that steps do not read alone."""
+        return [name for name, model in self.readings.items() if model.facets and model.surveyed]
 
     def offers(self, facet: Facet) -> bool:
         """Has any of its readings this facet?"""
@@ -113,7 +116,9 @@ def made(family: str, action: str, args: Mapping[str, str], facet: Facet) -> boo
     named = family_called(family)
     asked = [named] if named is not None else [family_called(one) for one in known_families()]
     for one in asked:
-        after = {} if one is None else made_by(one.makes, action, args)
+        # A plug-in need not have all parts of a family.
+        implied = made_by(getattr(one, "implies", {}), action, args)
+        after = {} if one is None else {**implied, **made_by(one.makes, action, args)}
         if facet in after:
             return after[facet]
     return None

@@ -38,7 +38,7 @@ class Finding(BaseModel):
 
 
 _ORDER = (Level.ERROR, Level.UNKNOWN, Level.WARNING, Level.NOTE)
-# One mistake that a whole file repeats must not become a file of its own.
+# One mistake that a whole file repeats must not become a separate file.
 SHOWN_MAX = 100
 
 

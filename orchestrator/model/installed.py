@@ -7,7 +7,8 @@ A family that cannot be imported is in no other one's way: ``problems`` says why
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cache
 from importlib.metadata import EntryPoint, entry_points
@@ -26,7 +27,7 @@ class Installed:
 
 
 _offered: dict[str, Callable[[], object]] = {}
-# Families as the record of a run has them, by name: what they were when it began.
+# Families as the record of a run has them, by name: what they were when it started.
 _recorded: dict[str, object] = {}
 _forget: list[Callable[[], None]] = []
 Remembered = TypeVar("Remembered", bound=Callable[..., Any])
@@ -37,6 +38,21 @@ def offer(source: str, load: Callable[[], object]) -> None:
     families are first asked for, and may raise."""
     if source not in _offered:
         _offered[source] = load
+        for forget in _forget:
+            forget()
+
+
+@contextmanager
+def offered(source: str, load: Callable[[], object]) -> Iterator[None]:
+    """``offer``, within this block only; nothing where ``source`` is offered already."""
+    if source in _offered:
+        yield
+        return
+    offer(source, load)
+    try:
+        yield
+    finally:
+        del _offered[source]
         for forget in _forget:
             forget()
 
@@ -83,24 +99,11 @@ def installed() -> Installed:
         name = str(getattr(declared, "name", ""))
         if name in _recorded:
             continue
-        taken = readings_taken(getattr(declared, "readings", {}), families)
         if name in families:
             problems[source] = f"the family {name} is there already"
-        elif taken:
-            problems[source] = f"{name}: {taken}"
         else:
             families[name] = declared
     return Installed(families, problems)
-
-
-def readings_taken(readings: Iterable[str], families: Mapping[str, object]) -> str:
-    """Why a family with these ``readings`` would be in the way of one of ``families``; empty: it is not. A record could
-    not say whose reading of one name it has."""
-    for name, family in sorted(families.items()):
-        for reading in readings:
-            if reading in getattr(family, "readings", {}):
-                return f"its reading {reading} has the name of one of {name}; give it another name"
-    return ""
 
 
 def _load(entry: EntryPoint) -> tuple[object, str]:

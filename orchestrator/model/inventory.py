@@ -3,7 +3,7 @@
 A site also has its fence plan: how clients are kept off it once it has failed, formalised before the day
 (docs/sources/solace-procedure.md, uncontrolled 2).
 
-Secrets are never in here, only references to them (environment variable, file, prompt). An inline password is
+Secrets are never in here, only references to them (environment variable, file, command, prompt). An inline password is
 accepted with a warning, because a first try must be possible, and is a ``SecretStr`` that prints as stars.
 """
 
@@ -12,7 +12,7 @@ from __future__ import annotations
 import ipaddress
 from collections.abc import Mapping
 from functools import lru_cache
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, Self
 
 from pydantic import (
     BaseModel,
@@ -33,7 +33,7 @@ SERVICE_NAME = r"^[^\s\"'`;?*<>&|\\\x00-\x1f\x7f][^\"'`;?*<>&|\\\x00-\x1f\x7f]{0
 ServiceName = Annotated[str, StringConstraints(pattern=SERVICE_NAME)]
 SiteName = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9][A-Za-z0-9_.-]{0,62}$")]
 
-# Longer than an hour nobody waits for one answer; and no socket can be told of more than 24 days.
+# Longer than an hour no one waits for one answer; and no socket can be told of more than 24 days.
 Patience = Annotated[float, Field(gt=0, le=3600)]
 
 # Plain http to this very machine only; no account or password, since a URL is recorded with each run.
@@ -94,19 +94,26 @@ class _Strict(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
 
 
-class SecretRef(_Strict):
-    """Where a secret is: exactly one of ``env``, ``file``, ``prompt``, ``inline``."""
+class _SecretSource(_Strict):
+    """Exactly one of its fields. ``command``: an argument list that prints the secret; there is no shell."""
 
     env: str | None = None
     file: str | None = None
-    prompt: Literal[True] | None = None
-    inline: SecretStr | None = None
+    command: Annotated[tuple[Annotated[str, StringConstraints(min_length=1)], ...], Field(min_length=1)] | None = None
 
     @model_validator(mode="after")
-    def _exactly_one(self) -> SecretRef:
-        if sum(value is not None for value in (self.env, self.file, self.prompt, self.inline)) != 1:
-            raise ValueError("give exactly one of env, file, prompt, inline")
+    def _exactly_one(self) -> Self:
+        names = type(self).model_fields
+        if sum(getattr(self, name) is not None for name in names) != 1:
+            raise ValueError(f"give exactly one of {', '.join(names)}")
         return self
+
+
+class SecretRef(_SecretSource):
+    """Where a secret is: exactly one of these. ``command``: an argument list that prints it; there is no shell."""
+
+    prompt: Literal[True] | None = None
+    inline: SecretStr | None = None
 
 
 class Login(_Strict):
@@ -149,7 +156,7 @@ class FenceOption(BaseModel):
 
     ``command``: a command of the site's adapter ``local``; its own check proves it. ``attest``: what a person has to do,
     and then attests. Which others there are, and what their values are, lint knows (``orchestrator.model.fences``): a
-    record of a family that is not installed has to be read all the same.
+    record of a family that is not installed has to be read anyway.
     """
 
     model_config = ConfigDict(frozen=True, extra="allow")
@@ -191,7 +198,7 @@ class FenceOption(BaseModel):
 
 
 class Site(_Strict):
-    """A data centre's side. Two ``devices`` are an HA pair: the one that serves is found anew for each step.
+    """A data centre's side. Two ``devices`` are an HA pair: the one that serves is found again for each step.
 
     ``also`` are further adapters of the same site: each reading and action goes to the first that has it. ``fence`` is
     the site's fence plan, the preferred way first.
@@ -262,18 +269,18 @@ _ALL_COMMANDS: tuple[ApprovedCommand, ...] = ("controlled", "uncontrolled", "res
 
 
 class ApprovalPolicy(_Strict):
-    """Four eyes: so many other people have to agree to a run of these commands before it begins."""
+    """Four eyes: so many other people have to agree to a run of these commands before it starts."""
 
     needed: int = Field(ge=1, le=10)
     within: Duration = 3600.0
     commands: tuple[ApprovedCommand, ...] = Field(default=_ALL_COMMANDS, min_length=1)
-    break_glass: bool = Field(default=True, description="one person may begin alone, by name and with a reason")
+    break_glass: bool = Field(default=True, description="one person may start alone, by name and with a reason")
 
     @field_validator("within")
     @classmethod
     def _some_time(cls, within: float) -> float:
         if within <= 0:
-            raise ValueError("nobody can approve in no time")
+            raise ValueError("an approval takes time")
         return within
 
 
@@ -304,23 +311,14 @@ class Pair(_Strict):
         return self.sites[1] if site == self.sites[0] else self.sites[0]
 
 
-class HookSecret(_Strict):
-    """Where the secret of a webhook is: ``env`` or ``file``. Nobody is asked for it while a run goes on, and it is
-    never recorded, so ``prompt`` and ``inline`` are not offered."""
-
-    env: str | None = None
-    file: str | None = None
-
-    @model_validator(mode="after")
-    def _exactly_one(self) -> HookSecret:
-        if (self.env is None) == (self.file is None):
-            raise ValueError("give exactly one of env, file")
-        return self
+class HookSecret(_SecretSource):
+    """Where the secret of a webhook is: ``env``, ``file`` or ``command``. No one is asked for it while a run continues,
+    and it is never recorded, so ``prompt`` and ``inline`` are not offered."""
 
     @property
     def reference(self) -> SecretRef:
         """The same as any other reference."""
-        return SecretRef(env=self.env, file=self.file)
+        return SecretRef(env=self.env, file=self.file, command=self.command)
 
 
 class Webhook(_Strict):

@@ -1,4 +1,4 @@
-"""What a run is going to do, and what was decided before it began: stored whole with the run."""
+"""What a run is going to do, and what was decided before it started: stored whole with the run."""
 
 from __future__ import annotations
 
@@ -10,15 +10,15 @@ from typing import NamedTuple
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from orchestrator.model.family_file import FamilyFile
+from orchestrator.model.declared.file import FamilyFile
 from orchestrator.model.inventory import Inventory
 from orchestrator.model.outcome import Failure
 from orchestrator.model.readings import AnyReading
-from orchestrator.model.runbook import Answer, Choice, Runbook, Side, Step
+from orchestrator.model.runbook import Answer, Choice, Duration, Runbook, Side, Step
 
 
 class Outcome(StrEnum):
-    """How a lane ends (docs/lifecycle.md), and, as the worst of its lanes, a run."""
+    """How a lane ends (docs/explanation/lifecycle.md), and, as the worst of its lanes, a run."""
 
     DONE = "done"
     REVERTED = "reverted"
@@ -34,7 +34,7 @@ class _Strict(BaseModel):
 
 class Signed(_Strict):
     """A person's word, signed by a key of theirs: ``key`` names it, ``signature`` is in Base64, ``at`` is when it
-    was said by their clock, whole seconds since the epoch. What is signed is in ``signing``."""
+    was reported by their clock, whole seconds since the epoch. What is signed is in ``signing``."""
 
     key: str
     signature: str
@@ -63,23 +63,25 @@ class Who(NamedTuple):
 
 
 class Policy(_Strict):
-    """What was decided beforehand. ``on_gate``: gate name to choice; ``reasons``: gate name to why, where somebody said;
+    """What was decided in advance. ``on_gate``: gate name to choice; ``reasons``: gate name to why, where a person said;
     ``reason``: why, of all the others: records from before there were ``reasons`` have it. ``transactions``: XID to its
-    ruling."""
+    ruling. ``timeout``: seconds from the start of the run after which every service that still can is rolled back;
+    None: no limit."""
 
     on_gate: Mapping[str, Choice] = Field(default_factory=dict)
     reasons: Mapping[str, str] = Field(default_factory=dict)
     reason: str = ""
     transactions: Mapping[str, Ruling] = Field(default_factory=dict)
     fail_fast: bool = False
+    timeout: Duration | None = None
 
     def why(self, gate: str) -> str:
-        """Why this question was answered beforehand as it was; empty where nobody said."""
+        """Why this question was answered in advance as it was; empty where no one said."""
         return self.reasons.get(gate, self.reason)
 
 
 class Outage(_Strict):
-    """The fail-over that a fail-back takes back. ``at``: when, seconds since the epoch. ``run``: its record, if any.
+    """The fail-over that a fail-back undoes. ``at``: when, seconds since the epoch. ``run``: its record, if any.
 
     ``suspended``: replication was suspended since, so that messages were kept out of the queue; None when not known.
     ``spool_lost``: the failed site came back without its message spool. ``skew`` seconds are allowed between clocks.
@@ -93,7 +95,7 @@ class Outage(_Strict):
 
 
 class Waves(_Strict):
-    """How many lanes begin together. ``canary`` goes alone first; after ``max_failed`` failures, nothing begins."""
+    """How many lanes start together. ``canary`` goes alone first; after ``max_failed`` failures, nothing starts."""
 
     size: int = Field(ge=1)
     canary: str | None = None
@@ -101,11 +103,11 @@ class Waves(_Strict):
 
 
 class ApprovalRule(_Strict):
-    """Four eyes: ``needed`` other people agree to the plan ``within`` seconds of its being asked, or nothing begins.
+    """Four eyes: ``needed`` other people agree to the plan ``within`` seconds of its being asked, or nothing starts.
 
-    ``requester`` is the account that asked for the run. ``break_glass``: anybody may begin without, by name and reason.
+    ``requester`` is the account that asked for the run. ``break_glass``: anybody may start without, by name and reason.
     ``signed``: only words count that an approver of the machine's policy has signed; and decisions that are made after
-    the approval take another approver, too. Without it this is a second look, and proves nothing.
+    the approval take another approver, too. Without it this is a second check, and proves nothing.
     """
 
     needed: int = Field(ge=1)
@@ -133,9 +135,21 @@ class ReadBefore(_Strict):
     seen: Seen
 
 
+class Prediction(_Strict):
+    """What earlier runs let expect: percentiles 5, 50 and 95 of ``n`` of them. Seconds that ``step`` takes, or with no
+    step messages a second that leave the queue. ``service`` None: of all services together."""
+
+    step: str | None = None
+    service: str | None = None
+    n: int = Field(ge=1)
+    p05: float
+    p50: float
+    p95: float
+
+
 class Plan(_Strict):
     """What a run is going to do: stored whole with the run, so that ``resume`` needs nothing else. ``families``: those of
-    its sites that a file declares, as the file was."""
+    its sites that a file declares, as the file was. ``predictions``: what was expected of it before it started."""
 
     runbook: Runbook
     inventory: Inventory
@@ -151,6 +165,7 @@ class Plan(_Strict):
     notes: tuple[str, ...] = ()
     read_before: tuple[ReadBefore, ...] = ()
     families: tuple[FamilyFile, ...] = ()
+    predictions: tuple[Prediction, ...] = ()
 
     @property
     def digest(self) -> str:

@@ -6,8 +6,8 @@ the ``where`` of a runbook in three values: true, false, unknown.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
-from typing import ClassVar, NamedTuple, get_args, get_type_hints
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from typing import ClassVar, Literal, NamedTuple, get_args, get_type_hints
 
 from pydantic import BaseModel, ConfigDict
 
@@ -49,8 +49,8 @@ class Item(ReadingModel):
 
 
 class Left(NamedTuple):
-    """How a number that a wait follows is said: ``1 client still connected``, ``3 s behind``. ``many``: the plural of
-    ``one``, where it is not ``one`` with an s. ``at_risk``: whoever goes on before it is 0 may lose so many."""
+    """How a number that a wait follows is reported: ``1 client still connected``, ``3 s behind``. ``many``: the plural of
+    ``one``, where it is not ``one`` with an s. ``at_risk``: whoever continues before it is 0 may lose so many."""
 
     one: str
     rest: str
@@ -63,9 +63,10 @@ class Reading(ReadingModel):
 
     ``facets``: by facet, the field or property that has it; of a derived one that is no word for runbooks, a name with
     a ``_`` in front. ``unit``: what the backlog counts, in the singular. ``exclusive``: at most one site of a pair may
-    serve. ``left``: by field, how it is said while a wait follows it. ``reaches``: it is asked to learn whether the site
-    answers at all. ``risk``: what decides what a lost site leaves behind, as this reading tells it (``queue``); the last
-    known one is told with an unplanned move. ``sampled``: `watch` and `check` keep it, for its course over time.
+    serve. ``left``: by field, how it is reported while a wait follows it. ``reaches``: it is asked to learn whether
+    the site answers at all. ``risk``: what decides what a lost site leaves behind, as this reading tells it
+    (``queue``); the last known one is told with an unplanned move. ``sampled``: `watch` and `check` keep it, for its
+    course over time. ``surveyed``: it is read to learn how a pair is, not by steps alone.
     """
 
     facets: ClassVar[Mapping[Facet, str]] = {}
@@ -75,6 +76,7 @@ class Reading(ReadingModel):
     reaches: ClassVar[bool] = False
     risk: ClassVar[str] = ""
     sampled: ClassVar[bool] = False
+    surveyed: ClassVar[bool] = True
 
     kind: str
 
@@ -94,9 +96,14 @@ class Reading(ReadingModel):
         return value if isinstance(value, int) and not isinstance(value, bool) else None
 
     def left_behind(self, at: str) -> str:
-        """What a site that was lost after ``at`` may have left behind, in words; empty: this reading does not tell it."""
+        """What a site that was lost after ``at`` may have left behind, in words; empty: this reading does not report
+        it."""
         queued = self.number(Facet.BACKLOG)
-        return "" if queued is None else f"{counted(queued, self.unit)} queued for the mate at {at}"
+        if queued is not None:
+            return f"{counted(queued, self.unit)} queued for the mate at {at}"
+        # Where both ends are compared: how far the mate has got, the mate tells.
+        mark = None if Facet.BACKLOG in self.facets else self.number(Facet.MARK)
+        return "" if mark is None else f"its last {self.unit or 'number'} was {mark:,} at {at}"
 
 
 def items_of(reading: Reading | None) -> tuple[Item, ...] | None:
@@ -106,7 +113,7 @@ def items_of(reading: Reading | None) -> tuple[Item, ...] | None:
 
 
 class OpaqueReading(Reading):
-    """A reading of a family that is not installed: kept as it was recorded, and understood by nobody."""
+    """A reading of a family that is not installed: kept as it was recorded, and understood by no one."""
 
     model_config = ConfigDict(extra="allow")
 
@@ -139,13 +146,32 @@ def sum_of(numbers: Iterable[int | None]) -> int | None:
 Scalar = bool | int | float | str
 
 
+class Elsewhere(BaseModel):
+    """A value of the other site, as the same round of readings has it. It is read first: what is compared with it is
+    asked for once it is known."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    on: Literal["source", "target"]
+    reading: str
+    field: str
+
+
 class Bounds(BaseModel):
-    """A ``where`` value that is a range; both ends belong to it."""
+    """A ``where`` value that is a range; both ends belong to it. ``reaches``: it is at least this value of the other
+    site; ``same_as``: it is equal to it."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     at_least: float | None = None
     at_most: float | None = None
+    reaches: Elsewhere | None = None
+    same_as: Elsewhere | None = None
+
+    @property
+    def elsewhere(self) -> tuple[Elsewhere, ...]:
+        """The values of the other site that it needs."""
+        return tuple(one for one in (self.reaches, self.same_as) if one is not None)
 
 
 WhereValue = Scalar | Bounds | tuple[Scalar, ...]
@@ -175,11 +201,27 @@ def _names(model: type[ReadingModel]) -> frozenset[str]:
     return frozenset(model.model_fields) | derived
 
 
-def matches(subject: ReadingModel, where: Where) -> bool | None:
+# What a value of the other site is, as far as it was read; None: unknown.
+Lookup = Callable[[Elsewhere], object]
+
+
+def elsewhere_in(where: Where) -> Iterator[Elsewhere]:
+    """The values of the other site that ``where`` compares with."""
+    for wanted in where.values():
+        if isinstance(wanted, Bounds):
+            yield from wanted.elsewhere
+
+
+def _not_read(place: Elsewhere) -> None:
+    """Nothing of the other site is known."""
+    del place
+
+
+def matches(subject: ReadingModel, where: Where, lookup: Lookup = _not_read) -> bool | None:
     """Does the reading (or item) fit ``where``? None when a value that matters is unknown and none is wrong."""
     verdict: bool | None = True
     for name, wanted in where.items():
-        fits = _fits(getattr(subject, name), wanted)
+        fits = _fits(getattr(subject, name), wanted, lookup)
         if fits is False:
             return False
         if fits is None:
@@ -187,17 +229,30 @@ def matches(subject: ReadingModel, where: Where) -> bool | None:
     return verdict
 
 
-def _fits(value: object, wanted: WhereValue) -> bool | None:
+def _fits(value: object, wanted: WhereValue, lookup: Lookup) -> bool | None:
     if value is None:
         return None
     if isinstance(wanted, Bounds):
-        if not isinstance(value, int | float):
-            return False
-        low = wanted.at_least is None or value >= wanted.at_least
-        return low and (wanted.at_most is None or value <= wanted.at_most)
+        return _in_bounds(value, wanted, lookup)
     if isinstance(wanted, tuple):
         return any(value == one for one in wanted)
     return value == wanted
+
+
+def _in_bounds(value: object, wanted: Bounds, lookup: Lookup) -> bool | None:
+    fits: list[bool | None] = []
+    if wanted.same_as is not None:
+        other = lookup(wanted.same_as)
+        fits.append(None if other is None else value == other)
+    if wanted.reaches is not None:
+        other = lookup(wanted.reaches)
+        known = isinstance(other, int | float) and isinstance(value, int | float)
+        fits.append(None if other is None else known and value >= other)  # type: ignore[operator]  # known checked it
+    if wanted.at_least is not None:
+        fits.append(isinstance(value, int | float) and value >= wanted.at_least)
+    if wanted.at_most is not None:
+        fits.append(isinstance(value, int | float) and value <= wanted.at_most)
+    return all_of(fits) if fits else isinstance(value, int | float)
 
 
 def describe(subject: ReadingModel, names: Sequence[str]) -> str:
@@ -212,3 +267,28 @@ def _word(value: object) -> str:
     if isinstance(value, bool):
         return "yes" if value else "no"
     return str(value)
+
+
+def in_words(where: Where) -> str:
+    """``role standby, bridge bound``: the values that readings must have, for people."""
+    return ", ".join(f"{name.replace('_', ' ')} {_wanted(value)}" for name, value in where.items())
+
+
+def _wanted(value: object) -> str:
+    match value:
+        case bool():
+            return "yes" if value else "no"
+        case Bounds():
+            ends = (("at least", value.at_least), ("at most", value.at_most))
+            told = [f"{word} {end:g}" for word, end in ends if end is not None]
+            told += [] if value.reaches is None else [f"at least {_place(value.reaches)}"]
+            told += [] if value.same_as is None else [f"the same as {_place(value.same_as)}"]
+            return " and ".join(told)
+        case tuple():
+            return " or ".join(_wanted(one) for one in value)
+        case _:
+            return str(value)
+
+
+def _place(other: Elsewhere) -> str:
+    return f"{other.field.replace('_', ' ')} of the {other.on}"

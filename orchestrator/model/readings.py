@@ -2,7 +2,7 @@
 
 A reading never changes a device. Every value may be ``None``, which means *unknown*: the device did not say, or what
 it said applies to the other side only. Absent is not false. Families bring their own (``installed``); one that was
-recorded by a family that is not here now stays as it is, and is understood by nobody.
+recorded by a family that is not here now stays as it is, and is understood by no one.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ class ExternalFence(Reading):
 
 
 class Reachability(Reading):
-    """``reachability``: does the site's management answer at all, and if so with which role? Always had: that nobody
+    """``reachability``: does the site's management answer at all, and if so with which role? Always had: that no one
     answers is an answer. Made by the fleet from a reading that every site of its family has."""
 
     facets: ClassVar[Mapping[Facet, str]] = {Facet.SERVES: "_serves"}
@@ -59,7 +59,7 @@ class SiteClaims(Reading):
     """``site_claims``: who else relies on something that belongs to a whole site, or is changing it. The journal
     answers, not a device, so no runbook names it.
 
-    ``granted``: the claim that was wished for is recorded. Otherwise ``others`` are the services that stand in the way,
+    ``granted``: the claim that was wished for is recorded. Otherwise ``others`` are the services that are in the way,
     each with its run, and ``is_waiting`` says that they are still under way, so that asking again may help.
     """
 
@@ -76,9 +76,10 @@ _COMMON: tuple[type[Reading], ...] = (ExternalFence, Reachability)
 
 @remembered
 def known_readings() -> Mapping[str, type[Reading]]:
-    """By ``kind``, every reading that a runbook may name: the common ones, and those of the installed families.
+    """By ``kind``, what every recorded reading may be: the common ones, and those of the installed families.
 
-    A kind that two families claim belongs to neither (``clashes``): a record could not say whose it is.
+    A kind that two families claim belongs to neither (``clashes``): a record could not say whose it is. The kind of one
+    of a family in a file begins with the family, ``redis/server``; that of the others is its name.
     """
     claimed = _claimed()
     return {kind: models[0] for kind, models in claimed.items() if len(set(models)) == 1}
@@ -102,24 +103,46 @@ def _of_families() -> Iterable[type[Reading]]:
         yield from (one for one in readings.values() if isinstance(one, type) and issubclass(one, Reading))
 
 
-def is_backlog(reading: str, field: str) -> bool:
-    """Is it what a site still holds for its mate, and not clients, seconds or anything else that a wait may follow?"""
-    model = known_readings().get(reading)
-    return model is not None and model.facets.get(Facet.BACKLOG) == field
+def reading_called(reading: str, family: str) -> type[Reading] | None:
+    """What a runbook of ``family`` means by the name ``reading``; None: not known here. A runbook of the operator's own
+    has no family of its name; then the name must be that of one reading alone."""
+    if family in installed().families:
+        own = getattr(installed().families[family], "readings", {}).get(reading)
+        return own or next((one for one in _COMMON if kind_of(one) == reading), None)
+    named = [model for kind, model in known_readings().items() if kind.rpartition("/")[2] == reading]
+    return named[0] if len(named) == 1 else None
 
 
-def counts_at_risk(reading: str, field: str) -> bool:
+def name_of(reading: Reading) -> str:
+    """What runbooks call it."""
+    return reading.kind.rpartition("/")[2]
+
+
+def is_backlog(reading: str, field: str, family: str) -> bool:
+    """Is it what a site still holds for its mate, or how far the mate has got with it? Not clients, seconds or anything
+    else that a wait may follow. ``family``: of the runbook."""
+    model = reading_called(reading, family)
+    return model is not None and field in (model.facets.get(Facet.BACKLOG), model.facets.get(Facet.REACHED))
+
+
+def counts_at_risk(reading: str, field: str, family: str) -> bool:
     """Is so much lost, at most, by whoever does not wait until it is 0?"""
-    model = known_readings().get(reading)
+    model = reading_called(reading, family)
     said = None if model is None else model.left.get(field)
-    return is_backlog(reading, field) or (said is not None and said.at_risk)
+    return is_backlog(reading, field, family) or (said is not None and said.at_risk)
 
 
-def item_argument(reading: str) -> str:
-    """What an action calls the item of ``reading`` that it works on."""
-    model = known_readings().get(reading)
+def item_argument(reading: str, family: str) -> str:
+    """What an action calls the item of ``reading`` that it works on. ``family``: of the runbook."""
+    model = reading_called(reading, family)
     item = None if model is None else item_model(model)
     return Item.argument if item is None else item.argument
+
+
+def item_arguments() -> frozenset[str]:
+    """What the actions of all families call their items."""
+    items = (item_model(model) for model in known_readings().values())
+    return frozenset({Item.argument, *(item.argument for item in items if item is not None)})
 
 
 def kind_of(model: type[Reading]) -> str:

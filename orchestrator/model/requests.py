@@ -47,7 +47,7 @@ class _Asked(BaseModel):
         return Who(self.by, self.account, self.uid)
 
     def as_json(self) -> str:
-        """As the journal keeps it: what was said, and nothing by default."""
+        """As the journal keeps it: what was reported, and nothing by default."""
         return json.dumps(
             {"kind": self.kind, **self.model_dump(exclude_unset=True, exclude_none=True)}, sort_keys=True
         )

@@ -1,12 +1,12 @@
 """Runbooks as data: an ordered list of steps, no code, no templating.
 
-docs/runbooks.md is the grammar. A step is of one of these shapes:
+docs/reference/runbooks.md is the grammar. A step is of one of these shapes:
 
 - a *check*: only ``require``;
 - a *foresight*: ``foresee``, which lists now what a later step will need decisions on;
 - an *action*: ``do`` with ``expect``, and an ``undo`` before the point of no return;
 - a *wait*: ``until`` with ``guard`` and what to do when the guard breaks or nothing moves;
-- an *approval*: ``ask``, a gate that somebody must answer;
+- an *approval*: ``ask``, a gate that a person must answer;
 - a *comparison*: ``compare``, a named rule over both sites;
 - an *each*: ``for_each`` item of a reading, a person or policy decides, and ``do`` is done to that item.
 
@@ -23,7 +23,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, PlainSerializer, model_validator
 
-from orchestrator.model.reading import WhereValue
+from orchestrator.model.reading import Elsewhere, WhereValue, elsewhere_in
 
 _UNITS = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0}
 _DURATION = re.compile(r"^(\d+(?:\.\d+)?)\s*(ms|s|m|h|d)$")
@@ -59,7 +59,7 @@ def format_duration(seconds: float) -> str:
 
 # Seconds. An unattended run with neither site serving must end by itself before it is forgotten.
 WAIT_AT_MOST = 3600.0
-# Seconds. What a changing command stands on is read again when it is older.
+# Seconds. What a changing command depends on is read again when it is older.
 MAX_AGE = 30.0
 
 Duration = Annotated[
@@ -95,6 +95,16 @@ class Check(Look):
     where: Mapping[str, WhereValue] = Field(min_length=1)
     say: str = ""
 
+    @property
+    def elsewhere(self) -> tuple[Elsewhere, ...]:
+        """The values of the other site that it compares with."""
+        return tuple(elsewhere_in(self.where))
+
+    @property
+    def asks(self) -> tuple[tuple[Side, str], ...]:
+        """What is read for it, in this order."""
+        return (*((other.on, other.reading) for other in self.elsewhere), (self.on, self.reading))
+
 
 class Do(_Strict):
     """An action; keys besides ``on`` and ``action`` are its arguments, as text."""
@@ -123,7 +133,7 @@ class Undo(_Strict):
 class GuardBreak(_Strict):
     """What happens when a guard stays broken for longer than ``grace``.
 
-    ``wait_at_most``: for how long a ``wait`` that was decided beforehand, or holds ``unattended``, goes on while
+    ``wait_at_most``: for how long a ``wait`` that was decided in advance, or holds ``unattended``, continues while
     nothing gets better.
     """
 
@@ -148,11 +158,19 @@ class Stall(_Strict):
 
 
 class Progress(_Strict):
-    """The number that must fall to 0 while waiting: a field of a reading."""
+    """The number that must fall to 0 while waiting: a field of a reading. ``up_to``: it must rise to this value of the
+    other site instead, and what is missing falls to 0."""
 
     on: Side
     reading: str
     field: str
+    up_to: Elsewhere | None = None
+
+    @property
+    def values(self) -> tuple[tuple[Side, str, str], ...]:
+        """What is read for it, in this order: sides, readings and fields."""
+        own = (self.on, self.reading, self.field)
+        return (own,) if self.up_to is None else ((self.up_to.on, self.up_to.reading, self.up_to.field), own)
 
 
 class Poll(_Strict):
@@ -173,7 +191,7 @@ class ForEach(_Strict):
 
 class Decide(_Strict):
     """A gate for each item: nothing is done to an item before a person or a named policy chose. ``unattended``: what
-    happens where nobody decided; ``revert`` becomes ``stop`` where there is no way back."""
+    happens where no one decided; ``revert`` becomes ``stop`` where there is no way back."""
 
     gate: str
     choices: tuple[Choice, ...] = Field(min_length=1)
@@ -196,9 +214,9 @@ class Step(_Strict):
     ``never``: what ends a wait in failure as soon as it is read as true. ``hold``: how long a goal must hold without
     a break. ``compare``: a rule over readings of both sites. Durations are seconds once loaded.
 
-    ``reconfirm``: what earlier waits have proven and the action stands on; it is read in the same round as ``require``,
+    ``reconfirm``: what earlier waits have proven and the action depends on; it is read in the same round as ``require``,
     and only an escalation waives it. ``max_age``: how old these readings may be when the action leaves. ``claim``: the
-    action changes something that belongs to the whole site. With ``hold`` the service relies on it from here on; with
+    action changes something that belongs to the whole site. With ``hold`` the service relies on it from now on; with
     ``release`` it no longer does, and the action waits until no other service does. ``foresee``: the id of a later step
     with ``decide``, whose items are listed now. ``report``: what is read in the last round of the step only to be
     reported; that it cannot be read changes nothing. ``leaves``: what stays changed when the lane is rolled back, said by

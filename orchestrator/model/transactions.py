@@ -70,13 +70,14 @@ class TransactionDecisions(BaseModel):
     """The decisions for one run. Transactions are compared as text, exactly as the device prints them.
 
     ``key``: the field of a decision that names its transaction. ``patterns``: what a text of the file must look like, by
-    its pattern, in a sentence.
+    its pattern, in a sentence. ``published``: its schema comes with the program.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     key: ClassVar[str]
     patterns: ClassVar[Mapping[str, str]] = {}
+    published: ClassVar[bool] = True
 
     decisions: tuple[TransactionDecision, ...] = ()
 

@@ -62,7 +62,7 @@ def flush(
     may_go_on: Callable[[], bool],
     run: str | None = None,
 ) -> Iterator[Flushed]:
-    """Deliver what is owed, each hook until it fails once. ``skip`` says which runs are somebody else's to deliver.
+    """Deliver what is owed, each hook until it fails once. ``skip`` says which runs are another person's to deliver.
 
     A receiver that does not answer is not tried again for the next run: a long list would wait for it as often.
     Ends early when ``may_go_on`` says no. Raises ``JournalError`` if the list itself cannot be read.

@@ -21,11 +21,11 @@ from orchestrator.notifications.message import Message
 
 # The same wherever the program is started from; as for the commands of the adapter ``local``.
 PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
-# How often a command is looked at that says nothing, seconds.
+# How often a command is checked that says nothing, seconds.
 _LOOK_EVERY = 0.05
 _PIECE = 65_536
 # What is kept of the output, bytes; and what of it is shown, characters. The first is much more than the second, so
-# that no half of a secret, which nobody would recognize, is left where the output was cut off.
+# that no half of a secret, which no one would recognize, is left where the output was cut off.
 _KEPT = 16_384
 _SHOWN = 300
 
@@ -46,7 +46,7 @@ def kill(process: subprocess.Popen[bytes]) -> None:
 
 
 class CommandSender:
-    """Tells a command of events. ``is_halted`` says when nobody can wait for it any more; ``end`` kills it.
+    """Tells a command of events. ``is_halted`` says when no one can wait for it any more; ``end`` kills it.
 
     One that could not be killed is told of nothing more while it is there: each attempt would leave another one.
     """

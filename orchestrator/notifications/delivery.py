@@ -55,7 +55,7 @@ class Courier:
         self.hook = hook
         self.due = 0.0
         self.delivered = 0
-        self.failure: HookFailed | None = None  # what keeps it from going on; None when nothing does
+        self.failure: HookFailed | None = None  # what keeps it from under way; None when nothing does
         self._outbox = outbox
         self._send = send
         self._simulated = simulated
@@ -110,7 +110,7 @@ class Courier:
     def _bring(self, line: Mapping[str, Any]) -> None:
         if wants(self.hook, kind_of(line)):
             self._send(message_of(line, simulated=self._simulated, scrub=self._scrub))
-            # From here on this process does not send it again, even if it cannot be saved now.
+            # From now on this process does not send it again, even if it cannot be saved now.
             self._position, self._is_owed = line["seq"], True
             self.delivered += 1
             self._failures, self.failure = 0, None

@@ -103,7 +103,7 @@ def message_of(line: Mapping[str, Any], *, simulated: bool, scrub: ScrubData) ->
 def signature(secret: str, body: bytes, at: float) -> str:
     """``t=1800000000,v1=5f2c…``: HMAC-SHA256 of ``<t>.<body>`` in hexadecimal; ``t`` is the second it was made in.
 
-    The time is part of what is signed, so that a receiver can refuse what somebody recorded and sends again.
+    The time is part of what is signed, so that a receiver can refuse what a person recorded and sends again.
     """
     moment = int(at)
     key = secret.encode("utf-8", "surrogateescape")

@@ -43,7 +43,7 @@ class WebhookSender:
         self._clock = clock
 
     def __call__(self, message: Message) -> None:
-        """Post it once, signed anew. Raises ``HookFailed`` unless the answer is a success (2xx)."""
+        """Post it once, signed again. Raises ``HookFailed`` unless the answer is a success (2xx)."""
         body = message.cloud_event()
         try:
             secret = self._secrets.reveal(self._webhook.secret.reference, what=f"secret of hook {self._hook.name}")

@@ -1,4 +1,4 @@
-"""Threads that tell the hooks of a run while it goes on, one for each hook, so that a slow one delays no other.
+"""Threads that tell the hooks of a run while it continues, one for each hook, so that a slow one delays no other.
 
 ``Hooks`` is an observer of the engine: what happens wakes the threads, which then read the record by themselves; what
 fails comes out as this observer's failure, which the engine records and shows. Must never make the engine wait.
@@ -36,14 +36,14 @@ class Hooks:
         self._backlog = _BacklogThread(office, own=run)
 
     def start(self, *, with_backlog: bool = False) -> None:
-        """Begin with what the record holds already. ``with_backlog``: bring older runs' events too, once, beside."""
+        """Start with what the record holds already. ``with_backlog``: bring older runs' events too, once, beside."""
         try:
             for thread in self._threads:
                 thread.start()
             if with_backlog:
                 self._backlog.start()
-        except RuntimeError as error:  # no more threads can be had; what is not told stays in the outbox
-            self._failed(HookFailed(f"not all hooks can be told: {error}", cause="thread"))
+        except RuntimeError as error:  # no more threads can be had; what is not reported stays in the outbox
+            self._failed(HookFailed(f"not all hooks can be reached: {error}", cause="thread"))
 
     def __call__(self, record: ev.Record, run: Run) -> None:
         """Something was recorded. Raises ``HookFailed`` with what went wrong since the last time."""
@@ -74,7 +74,7 @@ class Hooks:
         return next((thread.ended_by for thread in self._threads if thread.hook.name == hook), "")
 
     def halt(self) -> None:
-        """Nobody can wait any longer: cut off what is under way. What was not delivered stays in the outbox."""
+        """No one can wait any longer: cut off what is under way. What was not delivered stays in the outbox."""
         self._backlog.halt()
         for thread in self._threads:
             thread.halt()
@@ -172,7 +172,7 @@ class _BacklogThread(threading.Thread):
         self._until: float | None = None
 
     def finish(self, until: float) -> None:
-        """End by itself, and begin nothing after ``until``, seconds since the epoch."""
+        """End by itself, and start nothing after ``until``, seconds since the epoch."""
         self._until = until
 
     def halt(self) -> None:

@@ -15,7 +15,7 @@ _NAMED = 3  # services of a run; the table above has them all
 
 @dataclass(slots=True)
 class OpenRun:
-    """A run that is not at its end. ``led``: a process leads it now, as far as its lease tells."""
+    """A run that is not finished. ``led``: a process leads it now, as far as its lease tells."""
 
     run: str
     led: bool
@@ -46,7 +46,7 @@ class OpenRuns:
         return f"run {one.run} is unfinished: `failover resume {one.run}` or `failover abort {one.run}`"
 
     def lines(self) -> Iterator[str]:
-        """For people: who has what, and what to do about a run that nobody leads."""
+        """For people: who has what, and what to do about a run that no one leads."""
         if self.unknown:
             yield f"unknown whether a run holds one of these: {self.unknown}"
         for one in self.runs:
@@ -55,11 +55,11 @@ class OpenRuns:
             if one.led:
                 yield f"run {one.run} has {what} now: `failover runs show {one.run}`"
             else:
-                yield f"run {one.run} is unfinished, has {what}, and nobody leads it: `failover resume {one.run}`"
+                yield f"run {one.run} is unfinished, has {what}, and no process leads it: `failover resume {one.run}`"
 
 
 def open_runs(tools: Tools, inventory: Inventory, pairs: Sequence[Pair]) -> OpenRuns:
-    """The runs that hold services of ``pairs``, on the same devices. Raises nothing: devices can be looked at without
+    """The runs that hold services of ``pairs``, on the same devices. Raises nothing: devices can be checked without
     a journal."""
     if not tools.has_journal:
         return OpenRuns()

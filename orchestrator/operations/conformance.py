@@ -1,7 +1,8 @@
 """The laws that a family and its adapters keep, for authors: what can be checked without a device, and by reading only.
 
 Each law is a sentence and a check that yields what breaks it. Nothing here sends a changing command: the laws of changes
-need a site that may be changed, and an account of its own of what arrived there (``tests/contract/laws.py``).
+need a site that may be changed (``conformance_changes``), and what arrived there needs a separate account of the site
+(``tests/contract/laws.py``).
 """
 
 from __future__ import annotations
@@ -19,9 +20,9 @@ from orchestrator.family.composite import compose
 from orchestrator.family.contract import ActionSpec, Adapter, Call
 from orchestrator.family.reachability import model_of, with_reachability
 from orchestrator.family.registry import Registry
+from orchestrator.model.declared.file import FamilyFile
 from orchestrator.model.facets import Facet
 from orchestrator.model.families import Family
-from orchestrator.model.family_file import FamilyFile
 from orchestrator.model.findings import Finding
 from orchestrator.model.outcome import Failure
 from orchestrator.model.reading import Reading
@@ -40,6 +41,7 @@ _TYPES: Mapping[Facet, type] = {
     Facet.REACHED: int,
     Facet.IN_DOUBT: int,
     Facet.CLIENTS: int,
+    Facet.PILOT: str,
     Facet.NODE: str,
 }
 _STRANGER = "failover-conformance-no-such-service"
@@ -89,7 +91,7 @@ def verdicts_of(family: Family, registry: Registry, opened: Sequence[Opened]) ->
     for law, check in declared:
         yield _verdict(law, check)
     read: Sequence[tuple[str, Callable[[Opened], Iterator[str]]]] = (
-        ("A reading has one answer for each service, of its own model.", _answers),
+        ("A reading has one answer for each service, of its declared model.", _answers),
         ("No service is asked about: no answer.", _silence),
         ("A service that the site does not have is definitely absent.", _stranger),
         ("A reading is the same after it was recorded.", _recorded),
@@ -146,10 +148,16 @@ def _facets(family: Family) -> Iterator[str]:
             found = _annotation(model, field)
             if found is None:
                 yield f"{name}: the facet {facet} names {field!r}, which it does not have"
-            elif _TYPES[facet] not in (found, *get_args(found)):
+            elif _TYPES[facet] not in _types_in(found):
                 yield f"{name}: the facet {facet} is {_TYPES[facet].__name__}, and {field} is not"
         if Facet.BACKLOG in model.facets and not model.unit:
             yield f"{name}: its backlog has no unit"
+
+
+def _types_in(annotation: object) -> list[object]:
+    """An annotation and its parts; of a literal, the types of its values."""
+    parts = [part for one in get_args(annotation) for part in _types_in(one)]
+    return [annotation, *parts, *(type(one) for one in get_args(annotation) if isinstance(one, str | int))]
 
 
 def _annotation(model: type[Reading], field: str) -> object:
@@ -268,14 +276,16 @@ def _silence(one: Opened) -> Iterator[str]:
 
 
 def _stranger(one: Opened) -> Iterator[str]:
-    """A reading of the whole site may answer for any name, so only those that differ by service are judged."""
+    """A reading of the whole site may answer for any name, or fail for all, so only those that differ by service are
+    judged."""
     for name in one.adapter.readings:
         answers = one.adapter.probe(name, [*one.services, _STRANGER])
         found = answers.get(_STRANGER)
-        whole = {repr(answer) for answer in answers.values()}
-        if not isinstance(found, Failure) and len(whole) > 1:
+        if len({repr(answer) for answer in answers.values()}) == 1:
+            continue
+        if not isinstance(found, Failure):
             yield f"{name} has a value for a service that the site does not have"
-        if isinstance(found, Failure) and not found.definite:
+        elif not found.definite:
             yield f"{name} of a service that the site does not have is {found.kind}, which is not definite"
 
 

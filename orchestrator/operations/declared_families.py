@@ -1,6 +1,6 @@
 """The families that files declare: those that come with the program, those beside an inventory, and those named.
 
-A file that is wrong is in nobody else's way: `failover family list` says what is wrong with it, and so does the command
+A file that is wrong is in no one else's way: `failover family list` says what is wrong with it, and so does the command
 that needs it.
 """
 
@@ -8,22 +8,25 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from importlib.metadata import entry_points
 from importlib.resources import files
 from pathlib import Path
-from typing import cast
+from typing import TYPE_CHECKING, cast
 
+from orchestrator.documents.source_map import Diagnostic, Lines, findings_of
 from orchestrator.errors import DefinitionError
 from orchestrator.family.composite import compose
 from orchestrator.family.contract import Adapter
 from orchestrator.family.reachability import with_reachability
 from orchestrator.family.registry import Registry
-from orchestrator.model.families import SHIPPED, family_called
-from orchestrator.model.family_file import FamilyFile
+from orchestrator.model.families import SHIPPED, Family, family_called
 from orchestrator.model.findings import Finding, Level
-from orchestrator.model.installed import installed, offer, offer_recorded, readings_taken
-from orchestrator.model.plan import Plan
+from orchestrator.model.installed import offer, offer_recorded, offered
+
+if TYPE_CHECKING:
+    from orchestrator.model.declared.file import FamilyFile
+    from orchestrator.model.plan import Plan
 
 # Files or folders, separated as in PATH.
 VARIABLE = "FAILOVER_FAMILIES"
@@ -50,6 +53,8 @@ def offer_families(places: Iterable[Path] = ()) -> None:
 
 def files_of(kinds: Iterable[type[Adapter]]) -> tuple[FamilyFile, ...]:
     """The files that declare ``kinds`` of adapters, each once: what a plan records of them."""
+    from orchestrator.model.declared.file import FamilyFile
+
     found = (getattr(kind, "file", None) for kind in kinds)
     return tuple({file.family: file for file in found if isinstance(file, FamilyFile)}.values())
 
@@ -78,34 +83,65 @@ def name_families(places: Iterable[Path]) -> None:
 def findings_of_file(path: Path) -> list[Finding]:
     """What is wrong with a family file; if nothing is, with the runbooks in the folder beside it."""
     from adapters.declared.family import family_of
-    from orchestrator.documents.lint.runbook import lint
-    from orchestrator.documents.loader import read_family, read_runbook
+    from orchestrator.documents.loader import read_family
 
     read = read_family(path)
     if read.value is None:
         return list(read.findings)
     family = family_of(read.value, path.with_name(read.value.family))
-    others = {name: one for name, one in installed().families.items() if name != family.name}
-    taken = readings_taken(read.value.readings, others)
-    if taken:
-        line = read.lines.at(("readings",))
-        return [Finding(level=Level.ERROR, code="reading-taken", message=taken, file=read.file, line=line)]
+    # Its runbooks may name each other.
+    with offered(str(path.absolute()), lambda: family):
+        return [
+            *read.findings,
+            *_of_the_whole(read.value, family.runbooks, read.file, read.lines),
+            *_of_runbooks(family),
+        ]
+
+
+def _of_runbooks(family: Family) -> Iterator[Finding]:
+    """What is wrong with the runbooks in the folder beside its file."""
+    from orchestrator.documents.lint.runbook import lint
+    from orchestrator.documents.loader import read_runbook
+
     local = Registry().get("local")  # a site may have commands of the operator's own
     kind = compose([cast("type[Adapter]", family.adapters[family.name]), local])
-    found = list(read.findings)
     for one in sorted(family.runbooks.glob("*.yaml")) if family.runbooks is not None else ():
         runbook = read_runbook(one)
-        found += runbook.findings
+        yield from runbook.findings
         if runbook.value is not None:
             readings = with_reachability(kind.readings)
-            found += lint(runbook.value, readings, kind.actions, file=runbook.file, lines=runbook.lines)
-    return found
+            yield from lint(runbook.value, readings, kind.actions, file=runbook.file, lines=runbook.lines)
+
+
+def _of_the_whole(file: FamilyFile, runbooks: Path | None, name: str, lines: Lines) -> list[Finding]:
+    """What only the other families, the folder beside the file and this machine can tell."""
+    from adapters.declared.sql import driver_problem
+    from orchestrator.documents.generic_runbooks import generic_runbook
+
+    told: list[Diagnostic] = []
+
+    def warn(path: tuple[str | int, ...], code: str, message: str, hint: str = "") -> None:
+        told.append(Diagnostic(path, Level.WARNING, code, message, hint))
+
+    other = family_called(file.family)
+    if other is not None and getattr(other, "file", None) != file:
+        what = f"another family is called {file.family}, so this file is not used while that one is installed"
+        warn(("family",), "family-taken", what, "give it another name")
+    for kind in ("controlled", "uncontrolled"):
+        if runbooks is None or not (runbooks / f"{kind}.yaml").exists():
+            try:
+                generic_runbook(file, kind)
+            except DefinitionError as error:
+                warn(("readings",), "no-runbook", str(error))
+    if file.connect.sql is not None and (problem := driver_problem(file.connect.sql.driver)):
+        warn(("connect", "sql", "driver"), "no-driver", problem)
+    return findings_of(told, file=name, lines=lines)
 
 
 def new_family_file(name: str) -> str:
-    """A commented family file to begin with. Raises ``DefinitionError`` for what can be no name."""
+    """A commented family file to start with. Raises ``DefinitionError`` for what can be no name."""
     if not re.fullmatch(r"[a-z][a-z0-9-]{0,40}", name):
-        hint = "lower-case letters, digits and -, beginning with a letter"
+        hint = "lower-case letters, digits and -, starting with a letter"
         raise DefinitionError(f"{name!r} cannot be the name of a family", hint=hint)
     template = files("orchestrator.documents").joinpath("family_template.yaml").read_text(encoding="utf-8")
     return template.replace("NAME", name)

@@ -1,7 +1,7 @@
 """Which family a pair is of, and which family's runbook a command means: that of the adapters which speak for its sites.
 
 An adapter names its family. What speaks the words of another one is not taken for it, and a pair of a family that this
-program does not know is refused or shown as unknown (docs/reliability.md, promise 18).
+program does not know is refused or shown as unknown (docs/explanation/reliability.md, promise 18).
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Which run a person means: by its name, a beginning of it, ``last``, or the only one that fits."""
+"""Which run a person means: by its name, a start of it, ``last``, or the only one that fits."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ from orchestrator.operations.declared_families import know_recorded
 
 
 def find_run(journal: Journal, name: str | None) -> str:
-    """The run called ``name``, by a beginning of it, or ``last``; the newest one without a name. Families that it has in
+    """The run called ``name``, by a start of it, or ``last``; the newest one without a name. Families that it has in
     its record are known from now on as they are there."""
     return _known(journal, _find(journal, name))
 
 
 def _known(journal: Journal, run: str) -> str:
-    """``run``, once the families of its record are known. What cannot be read is said by whoever reads the whole."""
+    """``run``, once the families of its record are known. What cannot be read is reported by whoever reads the whole."""
     with suppress(FailoverError), closing(cast("Generator[ev.Record]", journal.records(run))) as records:
         first = next(records).event
         if isinstance(first, ev.RunCreated):
@@ -46,8 +46,8 @@ def _find(journal: Journal, name: str | None) -> str:
 def find_open_run(journal: Journal, name: str | None, to_do: str) -> str:
     """The same among the runs that are not at their end; without a name the only one. ``to_do`` completes a sentence.
 
-    A run that is not at its end has claimed its services, so the claims tell which ones these are, however long the
-    list of runs is. One that was killed while it let go of its claims is among them, and is done with by going on.
+    A run that is not finished has claimed its services, so the claims tell which ones these are, however long the
+    list of runs is. One that was killed while it let go of its claims is among them, and is done with by under way.
     """
     open_runs = set(claims(journal).values())
     if name is not None:

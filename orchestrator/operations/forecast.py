@@ -1,18 +1,19 @@
 """Adds to a plan on the screen how long earlier runs took, from the forecast that ``failover pipeline history`` keeps.
 
-A range says of how many runs it is; where too little is known, nothing is said.
+A range says of how many runs it is; where too little is known, nothing is reported.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from orchestrator.counting import counted
 from orchestrator.engine.dry_run import LanePreview, StepPreview
+from orchestrator.errors import DefinitionError
 from orchestrator.model import events as ev
 from orchestrator.operations.runtime import Tools
-from orchestrator.reports.forecast import NAME, Forecast, Range, read_forecast
+from orchestrator.reports.forecast import FEWEST, NAME, Forecast, Range, read_forecast
 
 
 def with_forecast(tools: Tools, plan: ev.Plan, lanes: Sequence[LanePreview]) -> list[LanePreview]:
@@ -23,6 +24,29 @@ def with_forecast(tools: Tools, plan: ev.Plan, lanes: Sequence[LanePreview]) -> 
     return [
         replace(lane, steps=tuple(_told(forecast, plan, lane.service, step) for step in lane.steps)) for lane in lanes
     ]
+
+
+def with_predictions(tools: Tools, plan: ev.Plan) -> ev.Plan:
+    """``plan`` with what earlier runs let expect of it, for the report that compares it with what came. A forecast that
+    cannot be read never keeps a run from starting."""
+    try:
+        forecast = None if tools.is_rehearsal else read_forecast(tools.state / NAME)
+    except DefinitionError:
+        return plan
+    return plan if forecast is None else plan.model_copy(update={"predictions": tuple(_predicted(forecast, plan))})
+
+
+def _predicted(forecast: Forecast, plan: ev.Plan) -> Iterator[ev.Prediction]:
+    """Of the steps of this runbook and of its services, as far as enough is known."""
+    steps = {step.id for step in plan.runbook.steps}
+    services = {None, *plan.services}
+    for one in forecast.steps:
+        is_ours = one.runbook == plan.runbook.runbook and one.step in steps and one.service in services
+        if is_ours and one.simulated is plan.simulated and one.seconds.n >= FEWEST:
+            yield ev.Prediction(step=one.step, service=one.service, **one.seconds.model_dump())
+    for drain in forecast.drains:
+        if drain.service in services and drain.simulated is plan.simulated and drain.rate.n >= FEWEST:
+            yield ev.Prediction(service=drain.service, **drain.rate.model_dump())
 
 
 def _told(forecast: Forecast, plan: ev.Plan, service: str, step: StepPreview) -> StepPreview:

@@ -12,12 +12,15 @@ import stat
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from pathlib import Path
+from typing import TYPE_CHECKING
 from urllib.parse import parse_qs, parse_qsl, unquote, urlsplit
 
 from orchestrator.errors import DefinitionError, JournalUnavailable
 from orchestrator.journal.database.embedded_files import refuse_network
-from orchestrator.journal.journal import Journal
 from orchestrator.model.inventory import is_this_machine
+
+if TYPE_CHECKING:
+    from orchestrator.journal.journal import Journal
 
 JOURNAL_VARIABLE = "FAILOVER_JOURNAL"
 PROVE_IT = (
@@ -72,7 +75,7 @@ def _is_remote(host: str | None, query: list[tuple[str, str]]) -> Iterator[bool]
 
 
 def _check_file(url: str) -> None:
-    """The file of an embedded journal, as its URL names it: ours alone, in a place where nobody can put another one."""
+    """The file of an embedded journal, as its URL names it: ours alone, in a place where no one can put another one."""
     parts = urlsplit(url)
     name = unquote(url.partition("://")[2].partition("?")[0].removeprefix("/"))
     if parts.netloc or not name.removeprefix("file:") or name.startswith(":"):
@@ -95,7 +98,7 @@ def _check_file(url: str) -> None:
 
 
 def is_ours_alone(path: Path) -> bool:
-    """Can nobody else write into this directory, or put another in its place? Raises ``OSError``."""
+    """Can no one else write into this directory, or put another in its place? Raises ``OSError``."""
     real = path.resolve()
     found = real.stat()
     is_owned = {path.lstat().st_uid, found.st_uid} == {os.getuid()}
@@ -126,7 +129,7 @@ def make_private(path: Path, *, may_make: bool = True) -> None:
     except OSError as error:
         raise JournalUnavailable(
             f"the journal {path} cannot be opened: {error.strerror}",
-            hint="mend the cause (disk full? read-only? a link?); nothing was sent",
+            hint="fix the cause (disk full? read-only? a link?); nothing was sent",
         ) from error
 
 

@@ -9,7 +9,6 @@ from adapters.amps.config.model import Instance
 from adapters.amps.config.settings import Assumptions, ValidateOptions
 from adapters.amps.live import configurations_of
 from orchestrator.errors import DefinitionError
-from orchestrator.family.contract import AdapterContext
 from orchestrator.family.readiness import Validated
 from orchestrator.model.inventory import Inventory, Pair, Site
 from orchestrator.operations.families import family_of
@@ -30,7 +29,7 @@ def fetch(
 ) -> Fetched:
     """The instances of all services of ``pairs``, by site and service; a sentence where one could not be had."""
     wanted = [(inventory.sites[name], tuple(pair.services)) for pair in pairs for name in pair.sites]
-    context = AdapterContext(tools.clock, tools.secrets, read_only=True)
+    context = tools.to_read
 
     def configured(one: tuple[Site, tuple[str, ...]]) -> Fetched:
         return configurations_of(tools.registry, context, *one, variables, assumptions)
@@ -53,7 +52,7 @@ def instances_of(
     if missing:
         raise DefinitionError(
             f"the configuration of {len(missing)} of {len(found)} instances could not be had: {'; '.join(missing[:3])}",
-            hint="validate files instead, or mend the cause; an instance that is away is not left out silently",
+            hint="validate files instead, or fix the cause; an instance that is away is not left out silently",
         )
     # Services that share an instance share the object.
     return tuple({id(one): one for one in found.values() if isinstance(one, Instance)}.values())

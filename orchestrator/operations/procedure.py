@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from orchestrator.engine.dry_run import in_words
+from orchestrator.model.reading import in_words
 from orchestrator.model.runbook import Check, Do, GuardBreak, Stall, Step, format_duration
 
 
@@ -60,7 +60,7 @@ def _wait_lines(step: Step) -> Iterator[str]:
 def _gate(what: str, after: float, rule: GuardBreak | Stall) -> str:
     choices = f"{' / '.join(rule.choices)}; unattended: {rule.unattended}"
     may_wait = "wait" in (*rule.choices, rule.unattended)
-    bound = f" (wait, decided beforehand: for {format_duration(rule.wait_at_most)} at most)" if may_wait else ""
+    bound = f" (wait, decided in advance: for {format_duration(rule.wait_at_most)} at most)" if may_wait else ""
     return f"if {what} for {format_duration(after)}: {choices}{bound}"
 
 

@@ -18,9 +18,8 @@ from orchestrator.family.contract import Adapter, AdapterContext, Permit
 from orchestrator.family.reachability import REACHABILITY
 from orchestrator.family.registry import Registry
 from orchestrator.family.secrets import SecretStore
-from orchestrator.model import events as ev
+from orchestrator.model.exchanges import Witness
 from orchestrator.model.inventory import Inventory
-from orchestrator.model.plan import Who
 from orchestrator.model.runbook import Side, Step
 from orchestrator.operations.declared_families import FOLDER, offer_families
 from orchestrator.operations.free_texts import scrub_free_texts
@@ -33,6 +32,7 @@ if TYPE_CHECKING:
     from orchestrator.engine.dispatch import Fleet, Prompter
     from orchestrator.journal.journal import Journal
     from orchestrator.journal.signing import Signer
+    from orchestrator.model.plan import Plan, Who
 
 STATE_VARIABLE = "FAILOVER_STATE"
 INVENTORY_VARIABLE = "FAILOVER_INVENTORY"
@@ -51,7 +51,8 @@ class Tools:
     ``is_rehearsal``: the record is private to this process, whatever the environment says; ``keeps_records``: it stays
     when the process ends. ``account`` and ``uid``: whose process this is, as the system knows it. ``policy_file``: the
     approval policy of another program than ours, a test's for one; None: the one place where root keeps it, which no
-    option and no variable changes. ``tell``: who is told of what is worth knowing about a document.
+    option and no variable changes. ``tell``: hears what is worth knowing about a document. ``witness``: hears what
+    passes with devices.
     """
 
     state: Path
@@ -65,6 +66,7 @@ class Tools:
     uid: int = field(default_factory=os.getuid)
     policy_file: Path | None = None
     tell: Callable[[str], object] = field(default=lambda text: None)
+    witness: Witness | None = None
 
     def __post_init__(self) -> None:
         offer_families()
@@ -95,11 +97,13 @@ class Tools:
 
     def who(self) -> Who:
         """Who acts, for the record: as they want to be called, and whose process this is."""
+        from orchestrator.model.plan import Who
+
         return Who(user_name(), self.account, self.uid)
 
     @property
     def has_journal(self) -> bool:
-        """Is there one, or would ``journal`` begin it?"""
+        """Is there one, or would ``journal`` start it?"""
         return bool(self._journal_url) or os.path.lexists(self._journal_file)
 
     @property
@@ -164,7 +168,7 @@ class Tools:
         except OSError as error:
             raise JournalUnavailable(
                 f"{path} cannot be made: {error.strerror}",
-                hint=f"mend that, or set {STATE_VARIABLE} to another state directory",
+                hint=f"fix that, or set {STATE_VARIABLE} to another state directory",
             ) from error
         return path
 
@@ -172,8 +176,13 @@ class Tools:
         """Is every site of it simulated? Half a simulation is none."""
         return all(self.registry.is_simulated(site) for site in inventory.sites.values())
 
+    @property
+    def to_read(self) -> AdapterContext:
+        """What adapters are given that only read."""
+        return AdapterContext(self.clock, self.secrets, read_only=True, witness=self.witness)
+
     @contextmanager
-    def adapters(self, plan: ev.Plan, *, read_only: bool = False) -> Iterator[Mapping[Side, Adapter]]:
+    def adapters(self, plan: Plan, *, read_only: bool = False) -> Iterator[Mapping[Side, Adapter]]:
         """The adapters of both sides of ``plan``, open; closed afterwards.
 
         Raises ``NotStarted`` when a session cannot be made: whoever needs this has changed nothing yet.
@@ -188,30 +197,30 @@ class Tools:
                     with suppress(*((Unreachable,) if side in _may_be_silent(plan) else ())):
                         adapter.open()
             except AdapterError as error:
-                hint = error.hint or "mend the cause, look with `failover status`, and run it again"
+                hint = error.hint or "fix the problem above, then run the command again"
                 raise NotStarted(f"{error}; nothing was changed", hint=hint) from error
             yield made
         finally:
             for adapter in made.values():
                 adapter.close()
 
-    def make_adapters(self, plan: ev.Plan, *, read_only: bool = False) -> dict[Side, Adapter]:
+    def make_adapters(self, plan: Plan, *, read_only: bool = False) -> dict[Side, Adapter]:
         """The same, not yet open."""
-        context = AdapterContext(clock=self.clock, secrets=self.secrets, read_only=read_only)
+        context = AdapterContext(self.clock, self.secrets, read_only=read_only, witness=self.witness)
         sites = plan.inventory.sites
         return {
             "source": self.registry.adapter_for(sites[plan.source], context),
             "target": self.registry.adapter_for(sites[plan.target], context),
         }
 
-    def ask_secrets(self, plan: ev.Plan) -> None:
+    def ask_secrets(self, plan: Plan) -> None:
         """Have the secrets that a person must type asked for now, before anything moves on the screen."""
         if any(asks_somebody(site) for site in plan.inventory.sites.values()):
-            # A device that is away is no reason not to go on with a run; a password that nobody can type is.
+            # A device that is away is no reason not to continue with a run; a password that no one can type is.
             with suppress(NotStarted), self.adapters(plan):
                 pass
 
-    def make_fleet(self, plan: ev.Plan, permit: Permit, prompter: Prompter | None) -> Fleet:
+    def make_fleet(self, plan: Plan, permit: Permit, prompter: Prompter | None) -> Fleet:
         """What carries commands to the devices of ``plan``."""
         from orchestrator.engine.dispatch_threaded import ThreadedFleet
 
@@ -221,7 +230,7 @@ class Tools:
         return ThreadedFleet(adapters, permit, self.clock, prompter=prompter)
 
 
-def _spoken_to(plan: ev.Plan) -> set[Side]:
+def _spoken_to(plan: Plan) -> set[Side]:
     """Sides that the runbook reads or changes."""
     return {side for step in plan.runbook.steps for side in _sides_of(step)}
 
@@ -241,14 +250,14 @@ def _sides_of(step: Step) -> Iterator[Side]:
         yield from ("source", "target")
 
 
-def _may_be_silent(plan: ev.Plan) -> set[Side]:
+def _may_be_silent(plan: Plan) -> set[Side]:
     """Sides whose silence the runbook itself asks about."""
     checks = (check for step in plan.runbook.steps for check in (*step.require, *step.until, *step.never))
     return {check.on for check in checks if check.reading == REACHABILITY}
 
 
 def account_name() -> str:
-    """Whose process this is, as the system knows it: no variable of the environment makes it somebody else's."""
+    """Whose process this is, as the system knows it: no variable of the environment makes it another person's."""
     try:
         return pwd.getpwuid(os.getuid()).pw_name
     except KeyError:  # an account without a name, as containers have

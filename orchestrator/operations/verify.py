@@ -84,7 +84,7 @@ class VerifyRequest:
 def verdicts_of(tools: Tools, request: VerifyRequest) -> Iterator[Verdict]:
     """Check chains and signatures, one verdict for each record.
 
-    ``name`` may be a file's as well. An account with a key of its own signs all that it records, so that a record without
+    ``name`` may be a file's as well. An account with a separate key signs all that it records, so that a record without
     a signature is a finding there. Raises ``DefinitionError`` for what is no record, no key, or no head.
     """
     name, file, head = request.name, request.file, request.head
@@ -168,13 +168,13 @@ class Stored:
             yield self._run, link
 
     def note_on(self, last: str) -> str:
-        """What is to be said of a record that ends with ``last`` under way, while nobody leads the run: its process is
-        gone, or it was cut off there together with its head, which nobody can tell from the record."""
+        """What is to be said of a record that ends with ``last`` under way, while no one leads the run: its process is
+        gone, or it was cut off there together with its head, which no one can tell from the record."""
         if last in RESTING or self._now is None or is_led(self._journal.row(self._run), self._now):
             return ""
         return (
-            f"it ends under way, and is led by nobody: it was interrupted (failover resume {self._run}), or its end was"
-            " cut off"
+            f"it stops in the middle, and no process leads it: it was interrupted (failover resume {self._run}), or its"
+            " end was cut off"
         )
 
 
@@ -188,7 +188,7 @@ class Exported:
         self._line: Mapping[str, Any] = {}  # the last one that was read
 
     def note_on(self, last: str) -> str:
-        """Nothing: the chain of a file is followed to an end of its own (``follow_exported``)."""
+        """Nothing: the chain of a file is followed to a separate end (``follow_exported``)."""
         return ""
 
     def __iter__(self) -> Iterator[tuple[str, Link]]:

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from orchestrator.counting import counted
 from orchestrator.model import events as ev
+from orchestrator.model.families import amount, words_of
 from orchestrator.model.readings import Role
 from orchestrator.reports.document import Alarm, LaneReport, LeftBehind
 
@@ -25,16 +26,15 @@ def alarms_of(plan: ev.Plan, lanes: Sequence[LaneReport]) -> Iterator[Alarm]:
         changed = _services([lane for lane in lanes if lane.left_changed == what])
         text = f"LEFT CHANGED: not rolled back for {named_in(changed)}: {'; '.join(what)}"
         yield Alarm(kind="left-changed", services=changed, text=text)
-    left = [lane for lane in lanes if lane.left_behind is not None and lane.left_behind.messages != 0]
+    left = [lane for lane in lanes if lane.left_behind is not None and not lane.left_behind.is_nothing]
     if left:
-        yield Alarm(kind="left-behind", services=_services(left), text=_left_behind(left))
+        yield Alarm(kind="left-behind", services=_services(left), text=_left_behind(plan.runbook.family, left))
     # After a planned move the mate is there, and makes the new active site eligible within seconds.
     is_alone = "/uncontrolled" in plan.runbook.runbook
     refused = [lane for lane in lanes if is_alone and lane.refuses_synchronous.get(plan.target)]
     if refused:
-        text = (
-            f"PUBLISHERS WAIT: {plan.target} refuses synchronous messages of {named_in(_services(refused))} until "
-            f"{plan.source} is restored (reject-msg-when-sync-ineligible)"
+        text = words_of(plan.runbook.family).blocked.format(
+            site=plan.target, mate=plan.source, services=named_in(_services(refused))
         )
         yield Alarm(kind="sync-refused", services=_services(refused), text=text)
 
@@ -88,21 +88,23 @@ def _both_active(plan: ev.Plan, lanes: Sequence[LaneReport]) -> str:
     )
 
 
-def _left_behind(lanes: Sequence[LaneReport]) -> str:
+def _left_behind(family: str, lanes: Sequence[LaneReport]) -> str:
     found = [lane.left_behind for lane in lanes if lane.left_behind is not None]
     known = [one for one in found if one.messages is not None]
-    parts = [_how_many(found[0].site, known)] if known else []
+    parts = [_how_many(family, known)] if known else []
     unknown = len(found) - len(known)
     if unknown:
         whose = "" if not known else f" for {counted(unknown, 'more service')}"
-        parts.append(f"how many messages only {found[0].site} holds is unknown{whose}: no reading tells")
+        unit = words_of(family).backlog
+        much = f"how many {unit}s" if unit else "how much"
+        parts.append(f"{much} only {found[0].site} holds is unknown{whose}: no reading tells")
     return f"LEFT AT {found[0].site}: {'; '.join(parts)}"
 
 
-def _how_many(site: str, known: Sequence[LeftBehind]) -> str:
+def _how_many(family: str, known: Sequence[LeftBehind]) -> str:
     number = sum(one.messages or 0 for one in known)
     oldest = min(one.read_at or "" for one in known)
-    text = f"{counted(number, 'message')} in its replication queue, read at {oldest}"
+    text = f"{amount(number, family)} queued for its mate, read at {oldest}"
     return (
         text if all(one.is_fresh for one in known) else f"{text}: that is not of now, how many there are is unknown"
     )

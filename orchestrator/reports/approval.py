@@ -1,4 +1,4 @@
-"""What people agreed to, and what they decided, in the report of a run: a fold of its own events."""
+"""What people agreed to, and what they decided, in the report of a run: a separate fold events."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ _TERMS = {"needed", "requester", "signed"}
 
 
 class ApprovalStory:
-    """What people said about the plan, and when; nothing if nobody had to be asked."""
+    """What people said about the plan, and when; nothing if no one had to be asked."""
 
     def __init__(self, plan: ev.Plan) -> None:
         rule = plan.approval

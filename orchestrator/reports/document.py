@@ -16,11 +16,11 @@ class _Strict(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
 
 
-StepStatus = Literal["done", "under way", "failed", "abandoned", "taken back", "left out"]
+StepStatus = Literal["done", "under way", "failed", "abandoned", "rolled back", "left out"]
 
 
 class StepReport(_Strict):
-    """One step of one lane. ``seconds`` is None while it goes on."""
+    """One step of one lane. ``seconds`` is None while it continues."""
 
     id: str
     title: str
@@ -31,7 +31,7 @@ class StepReport(_Strict):
 
 class GapReport(_Strict):
     """No site was known to serve from ``since`` to ``until`` (UTC), ``seconds`` at most. ``had_begun``: it was so when
-    both were first read, so it began earlier, and ``seconds`` are the least."""
+    both were first read, so it started earlier, and ``seconds`` are the least."""
 
     since: str
     until: str
@@ -51,13 +51,19 @@ class BothActiveReport(_Strict):
 
 
 class LeftBehind(_Strict):
-    """What ``site`` holds that its mate may lack: ``messages`` in its replication queue as read at ``read_at``; None:
-    unknown. ``is_fresh``: it was read for this run or in it; an older number may be another one by now."""
+    """What ``site`` holds that its mate may lack: ``messages`` (in the unit of the family's backlog) as read at
+    ``read_at``; None: unknown. ``is_fresh``: it was read for this run or in it; an older number may be another one by
+    now."""
 
     site: str
     messages: int | None = None
     read_at: str | None = None
     is_fresh: bool = False
+
+    @property
+    def is_nothing(self) -> bool:
+        """Is it known that nothing is left? An old 0 shows nothing."""
+        return self.messages == 0 and self.is_fresh
 
 
 AlarmKind = Literal["both-active", "interrupted", "not-aborted", "left-changed", "left-behind", "sync-refused"]
@@ -74,7 +80,7 @@ class Alarm(_Strict):
 class LaneReport(_Strict):
     """One service. ``outage_seconds``: at most this long it had no active site, the sum of ``gaps``; None when activity
     never moved, is still on its way, or was away when the sites were first read. ``drained_messages``: how many were in
-    the replication queue when the wait began; None where no step waited for one.
+    the replication queue when the wait started; None where no step waited for one.
     ``at_risk_messages``: how many an escalation put at risk. ``roles``: what each site was last read to be; one that was
     told to change and not read since is not in it. ``lets_clients_in``: the same of AMPS.
     ``suspended``: is replication suspended, by site, as each last reported. ``refuses_synchronous``: the same of

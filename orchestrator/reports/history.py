@@ -1,4 +1,4 @@
-"""What earlier runs know: the fail-over that a fail-back takes back, and the last that was read of a site.
+"""What earlier runs know: the fail-over that a fail-back undoes, and the last that was read of a site.
 
 Read from the journal alone. What no record tells stays unknown. Only runs on the same devices count: a simulated pair, or
 another one, may have sites and services of the same names.
@@ -24,7 +24,7 @@ from orchestrator.model.reading import Reading
 from orchestrator.model.readings import kind_of
 from orchestrator.model.runbook import Side
 
-# How far back is looked; an older run says nothing about the night of today.
+# How far back is looked; an older run says nothing about the simulated run of today.
 RUNS_BACK = 200
 
 _MOVES = ("controlled", "uncontrolled", "failback", "repair")
@@ -39,7 +39,7 @@ class LastKnown:
     readings: dict[str, tuple[float, Reading]] = field(default_factory=dict)
 
     def take(self, value: Reading | None, at: float) -> None:
-        """One more reading, in any order. What it does not tell leaves what another one told."""
+        """One more reading, in any order. What it does not report leaves what another one told."""
         if value is None or not value.risk or not value.left_behind(""):
             return
         known = self.readings.get(value.kind)
@@ -148,7 +148,7 @@ class History:
         return None
 
     def restored_by(self, service: str, site: str, since: float) -> str | None:
-        """The run begun after ``since`` that brought ``service`` back as standby at ``site``; None: no record."""
+        """The run started after ``since`` that brought ``service`` back as standby at ``site``; None: no record."""
         for row, plan in self._of(service):
             is_back = plan.source == site and _is(plan, "restore") and row.created_at >= since
             if is_back and self._told(row).outcomes.get(service) is ev.Outcome.DONE:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from orchestrator.characters import typed
 from orchestrator.family.fill_estimate import HIGH_SET
 from orchestrator.family.next_steps import NextSteps, Stood
 from orchestrator.family.offers import offering
@@ -13,7 +14,7 @@ from orchestrator.model.readings import Role
 from orchestrator.reports.document import LaneReport, RunReport
 
 _PLANNED = ("controlled", "failback")
-"""What the kinds of planned moves begin with."""
+"""How the names of planned moves start."""
 
 _REPAIRED: Mapping[tuple[Role | None, Role | None], str] = {
     (Role.STANDBY, Role.STANDBY): "NO SITE IS ACTIVE.",
@@ -22,7 +23,7 @@ _REPAIRED: Mapping[tuple[Role | None, Role | None], str] = {
 """The states that `failover repair` is for, by the roles of source and target."""
 
 _OTHERS_FIRST = "The run still moves other services: wait until it has ended. "
-"""Whoever leads the run locks out everybody who would go on with it."""
+"""The leader of the run locks out every other process."""
 
 
 def advice(report: RunReport, lane: LaneReport, *, is_led: bool = False, is_kept: bool = True) -> str:
@@ -62,7 +63,7 @@ def advice(report: RunReport, lane: LaneReport, *, is_led: bool = False, is_kept
 
 def _after_success(report: RunReport, lane: LaneReport) -> str:
     kind = report.runbook.partition("/")[2]
-    it = named(report.runbook, lane.service)
+    it = typed(lane.service)
     if kind.startswith("uncontrolled"):
         return (
             f"What only {report.source} holds stays there. Keep clients away from it: `failover guard --site "
@@ -75,7 +76,7 @@ def _after_success(report: RunReport, lane: LaneReport) -> str:
         return said
     if kind.startswith("restore"):
         return (
-            f"To give activity back to {report.source}, once that is shown to be safe: `failover failback {it} --to "
+            f"To give activity back to {report.source}, once that is shown to be safe: `failover failback {it} --site "
             f"{report.source}` (with the same inventory)."
         )
     if kind.startswith("repair"):
@@ -100,11 +101,11 @@ def _after_repair(report: RunReport, lane: LaneReport, it: str) -> str:
         f"{held} To complete the prepared transactions of {report.source} and wait until both sites are synchronised: "
         f"`failover restore {it} --site {report.source}` (with the same inventory)."
     )
-    if left is None or left.messages == 0:
+    if left is None or left.is_nothing:
         return restored
     return (
         f"{restored} What is in the replication queue of {report.source} reaches {report.target} once {report.source} is "
-        f"active again: after that, `failover controlled {it} --from {report.target}`."
+        f"active again: after that, `failover controlled {it} --site {report.target}`."
     )
 
 
@@ -114,7 +115,7 @@ def _after_revert(report: RunReport, lane: LaneReport) -> str:
         return (
             f"Replication is not suspended: publishers are refused once the replication queue of {report.target} is "
             "full. Fix the cause, and try it again: "
-            f"`failover watch {named(report.runbook, lane.service)} --suspend-at {HIGH_SET:.0f}%`."
+            f"`failover watch {typed(lane.service)} --suspend-at {HIGH_SET:.0f}%`."
         )
     done = _left(lane) if lane.left_changed else "What was done is rolled back."
     if report.runbook.partition("/")[2].startswith("uncontrolled"):
@@ -137,7 +138,7 @@ def _stands(report: RunReport, lane: LaneReport) -> str:
         return f"{source} was read to let its clients in."
     roles = lane.roles.get(source), lane.roles.get(target)
     if roles == (Role.ACTIVE, Role.STANDBY):
-        # The queue stayed with the site that serves, and nobody else ever did.
+        # The queue stayed with the site that serves, and no one else ever did.
         lost = ": nothing was lost" if _is_planned_move(report) and not lane.left_changed else ""
         return f"{source} was read active again and {target} standby{lost}."
     if roles == (Role.ACTIVE, Role.ACTIVE):
@@ -154,7 +155,7 @@ def after_refusal(runbook: str, source: str, target: str, lane: Stood, *, why: s
     it was refused may name a command itself; then no other one is advised beside it."""
     kind = runbook.partition("/")[2]
     is_move = kind.startswith(_PLANNED)
-    it = named(runbook, lane.service)
+    it = typed(lane.service)
     own = _of_family(runbook)
     said = "" if own is None else own.after_refusal(kind, source, target, lane, it)
     if said:
@@ -163,7 +164,7 @@ def after_refusal(runbook: str, source: str, target: str, lane: Stood, *, why: s
     if standing == (Role.STANDBY, Role.ACTIVE):
         return (
             f"Nothing was changed. {target} is active already. To move activity to {source}, run: "
-            f"`failover controlled {it} --from {target}` (with the same inventory)."
+            f"`failover controlled {it} --site {target}` (with the same inventory)."
         )
     if standing in _REPAIRED:
         return f"Nothing was changed. {_repair(kind, source, target, it, standing, why)}"
@@ -171,7 +172,7 @@ def after_refusal(runbook: str, source: str, target: str, lane: Stood, *, why: s
         return (
             f"Nothing was changed. What {target} lacks may be at {source} only. Bring {target} back as standby first, "
             f"which lifts the suspension once it is synchronised: `failover restore {it} --site {target}`. Activity "
-            f"then moves to it, once that is shown to be safe, with `failover failback {it} --to {target}` (both with "
+            f"then moves to it, once that is shown to be safe, with `failover failback {it} --site {target}` (both with "
             "the same inventory)."
         )
     if is_move and standing == (Role.STANDBY, None):
@@ -195,13 +196,13 @@ def _repair(kind: str, source: str, target: str, it: str, standing: tuple[Role |
     state = _REPAIRED[standing]
     if kind.startswith("repair") and "--accept-loss" in why:
         return (
-            f"{state} An operator can accept by name what stays at {source}: `failover repair {it} --to {target} "
+            f"{state} An operator can accept by name what stays at {source}: `failover repair {it} --site {target} "
             f"--accept-loss 'who agreed, and why'` (with the same inventory). Or choose the other site: `failover repair "
-            f"{it} --to {source}`."
+            f"{it} --site {source}`."
         )
     return (
         f"{state} If a run stopped half-way (`failover runs list`), resume or abort it. Otherwise choose the site to be "
-        f"active: `failover repair {it} --to {source}` or `failover repair {it} --to {target}` (with the same "
+        f"active: `failover repair {it} --site {source}` or `failover repair {it} --site {target}` (with the same "
         "inventory). It shows what each site's replication queue holds, which its mate may lack."
     )
 
@@ -210,13 +211,6 @@ def _of_family(runbook: str) -> NextSteps | None:
     """What the family of the runbook adds; None: nothing, or it is not installed."""
     name = runbook.partition("/")[0]
     return offering(name).next_steps() if name in known_families() else None
-
-
-def named(runbook: str, service: str) -> str:
-    """The option that names a service, as it is typed; a name holds no quotes (``site.SERVICE_NAME``). ``runbook``: of
-    the family's, or the family itself."""
-    word = service if service.replace("_", "").replace("-", "").isalnum() else f'"{service}"'
-    return f"{words_of(runbook.partition('/')[0]).option} {word}"
 
 
 def _when_stopped(report: RunReport, lane: LaneReport) -> str:
@@ -254,6 +248,6 @@ def _after_escalation(report: RunReport, lane: LaneReport) -> str:
     return (
         f"{risk[0].upper()}{risk[1:]} may be held by {report.source} alone. Keep {kept}, and keep clients away "
         "from it until both sites are synchronised."
-        + f" {_after_repair(report, lane, named(report.runbook, lane.service))}"
+        + f" {_after_repair(report, lane, typed(lane.service))}"
         * kind.startswith("repair")
     )

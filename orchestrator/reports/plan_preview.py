@@ -1,4 +1,4 @@
-"""The words of a plan that was looked ahead at: what moves where, what a run would come to, the one question. Pure."""
+"""The words of a previewed plan: what moves where, what a run would come to, the one question. Pure."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _NOTHING_CHECKED = (
 
 
 def question(plan: ev.Plan) -> str:
-    """What is asked once: it names everything that matters, as the plan may have left the screen."""
+    """What is asked once: it names everything that matters."""
     services = ", ".join(plan.services[:3]) + (
         f" and {len(plan.services) - 3} more" if len(plan.services) > 3 else ""
     )
@@ -52,14 +52,14 @@ def headline(plan: ev.Plan, what: str) -> Iterator[str]:
     rule = plan.approval
     if rule is not None:
         people = "1 other person" if rule.needed == 1 else f"{rule.needed} other people"
-        worth = "" if rule.signed else " (a second look: their words are not signed)"
-        yield f"  begins only once {people} approved it, within {format_duration(rule.within)}: failover approve{worth}"
+        worth = "" if rule.signed else " (a second pair of eyes: their approvals are not signed)"
+        yield f"  starts only once {people} approved it, within {format_duration(rule.within)}: failover approve{worth}"
 
 
 def conclusion(plan: ev.Plan, lanes: Sequence[LanePreview], held: Mapping[str, str]) -> Iterator[str]:
-    """Can a run begin? These lines come last: what is above them may have left the screen."""
+    """Can a run start? These lines come last: what is above them may have left the screen."""
     for service, run in held.items():
-        yield f"{service} belongs to run {run}, which is not at its end: a run started now would be locked out."
+        yield f"{service} belongs to run {run}, which has not finished: a run started now would be locked out."
     for run in dict.fromkeys(held.values()):
         yield f"See it with `failover runs show {run}`; `failover resume {run}` or `failover abort {run}` ends it."
     refusing = [lane for lane in lanes if lane.would_refuse]

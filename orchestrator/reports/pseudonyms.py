@@ -1,6 +1,6 @@
 """Names replaced by pseudonyms of the same length, so that a text can be shown to strangers and still be read.
 
-One name has one pseudonym throughout. It keeps what a parser of columns, commands or addresses may look at: length, case,
+One name has one pseudonym throughout. It keeps what a parser of columns, commands or addresses may check: length, case,
 blanks, punctuation, and which characters are digits. What is known as a name is replaced wherever it is a word,
 also percent-encoded, in XML or in JSON, and where a column has cut it; addresses, too, that were not named.
 
@@ -66,7 +66,7 @@ class Pseudonyms:
         self._words = words
         self._root = _Branch()
         used: set[str] = set(plain)
-        counted: dict[str, int] = {}  # by shape, how many of its pseudonyms were looked at
+        counted: dict[str, int] = {}  # by shape, how many of its pseudonyms were checked
         for name in plain:
             shape = _shaped(name, 0) or name
             pseudonym, counted[shape] = _pseudonym(name, counted.get(shape, 0), used, taken)
@@ -135,8 +135,8 @@ def _can_be_replaced(name: str, words: Collection[str]) -> bool:
 
 
 def _pseudonym(name: str, first: int, used: Collection[str], taken: Collection[str]) -> tuple[str, int]:
-    """One that nothing else is called, looked for from the ``first``-th on, and where to look for the next one. Where all
-    that are free are words of the texts, it is one of these."""
+    """One that nothing else is called, searched for from the ``first``-th on, and where to search for the next one.
+    Where all that are free are words of the texts, it is one of these."""
     second = ""
     for number in count(first):
         made = _shaped(name, number)

@@ -14,7 +14,7 @@ from orchestrator.model.findings import Finding, Level
 from orchestrator.model.inventory import Pair
 
 _SITE_CHECKS, _SERVICE_CHECKS = ("answers",), ("position", "link", "backlog")
-_ACT = "read `failover status`, and repair the pair by the means of its own product"
+_ACT = "read `failover status`, and repair the pair with the tools of its product"
 
 
 def judge_facets(family: Family, pair: Pair, sites: tuple[SiteRead, SiteRead]) -> Readiness:
@@ -26,7 +26,7 @@ def judge_facets(family: Family, pair: Pair, sites: tuple[SiteRead, SiteRead]) -
 
 def not_judged(pair: Pair, why: str) -> Readiness:
     """A pair that nothing here knows how to judge: one finding, and no check of another family."""
-    hint = "check it by the means of its own product; no command here can tell whether it could be moved"
+    hint = "check it with the tools of its product; no command here knows whether it could be moved"
     finding = Finding(level=Level.UNKNOWN, code="family-unknown", message=why, hint=hint)
     found = Checked("kind of service", "unknown", finding=finding)
     return Readiness(pair, (found,), site_checks=(), service_checks=())

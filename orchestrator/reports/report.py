@@ -72,7 +72,7 @@ class _LaneStory:
             case ev.StepSkipped():
                 self._close(event.step, "left out", at, event.why)
             case ev.UndoDone():
-                self._close(event.step, "taken back", at, event.skipped)
+                self._close(event.step, "rolled back", at, event.skipped)
             case ev.GateOpened():
                 self._asked[(event.gate, event.item)] = event.at_risk, at
             case ev.GateDecided():
@@ -108,7 +108,7 @@ class _LaneStory:
         if isinstance(event, ev.Escalated):
             self._close(event.step, "abandoned", at, "escalated")
             return
-        why = "it turned back" if isinstance(event, ev.RevertStarted) else event.reason
+        why = "it was rolled back" if isinstance(event, ev.RevertStarted) else event.reason
         for step in [one.id for one in self.steps.values() if one.status == "under way"]:
             self._close(step, "abandoned", at, why)
 
@@ -119,7 +119,7 @@ class _LaneStory:
 
     def _observed(self, event: ev.Observed) -> None:
         follows = self._waits_for
-        is_depth = follows is not None and is_backlog(follows.reading, follows.field)
+        is_depth = follows is not None and is_backlog(follows.reading, follows.field, self._plan.runbook.family)
         if is_depth and event.gauge is not None and self.drained is None:
             self.drained = int(event.gauge)
         for seen in event.seen:
@@ -228,7 +228,7 @@ _SIDES: tuple[Side, Side] = ("source", "target")
 
 
 def _outage(positions: PositionHistory) -> float | None:
-    """None while it goes on, and where its beginning is not known."""
+    """None while it continues, and where its start is not known."""
     is_known = (
         positions.gaps
         and positions.position.nobody_since is None
@@ -277,7 +277,9 @@ def _left_behind(plan: ev.Plan, positions: PositionHistory, began: float) -> Lef
     site = plan.site_name(side or "source")
     if found is None or found.messages is None:
         return LeftBehind(site=site)
-    return LeftBehind(site=site, messages=found.messages, read_at=iso(found.at), is_fresh=found.at >= began - FRESH_S)
+    # A site that is lost may have taken more until it was.
+    since = began if kind == "uncontrolled" else began - FRESH_S
+    return LeftBehind(site=site, messages=found.messages, read_at=iso(found.at), is_fresh=found.at >= since)
 
 
 def _undecided(plan: ev.Plan, lane: state.Lane) -> str | None:

@@ -12,7 +12,7 @@ from typing import Literal
 from orchestrator.model.exchanges import Exchange, Explanation
 from orchestrator.model.outcome import Failure
 from orchestrator.model.reading import Reading, ReadingModel
-from orchestrator.model.readings import item_argument, known_readings
+from orchestrator.model.readings import item_arguments
 
 Verdict = Literal["understood", "partly", "not understood", "not answered"]
 # Fields of readings that hold the name of something, as the argument of an action does that works on an item; every
@@ -30,6 +30,9 @@ _NAMES = frozenset(
         "others",
         "names",
         "sources",
+        "owner",
+        "managers",
+        "sentinel",
     }
 )
 _NO_ANSWER = frozenset(
@@ -81,7 +84,7 @@ def _reason(one: Exchange, explanation: Explanation) -> str:
 
 def name_fields() -> frozenset[str]:
     """The fields of readings that hold the name of something."""
-    return _NAMES | {item_argument(reading) for reading in known_readings()}
+    return _NAMES | item_arguments()
 
 
 def names_of(value: object, key: str = "") -> Iterator[str]:

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import textwrap
 from typing import Protocol
 
 from orchestrator.core.position import Position
 from orchestrator.counting import counted
 from orchestrator.model import events as ev
-from orchestrator.model.facets import Facet
 from orchestrator.model.families import amount, words_of
 from orchestrator.model.outcome import Effect
-from orchestrator.model.readings import known_readings
+from orchestrator.model.readings import is_backlog, reading_called
 from orchestrator.model.runbook import Progress
+
+# Characters at most of a command in a line of progress; the report has all of it.
+_COMMAND_LENGTH = 120
 
 
 def sentence(event: ev.Event, plan: ev.Plan) -> str | None:
@@ -32,18 +35,18 @@ def direction(runbook: str, source: str, target: str) -> str:
 
 def left(progress: Progress | None, number: float, family: str) -> str:
     """``1,200 messages left``: the number that a wait follows, as what it is. ``family``: of the runbook."""
-    model = None if progress is None else known_readings().get(progress.reading)
+    model = None if progress is None else reading_called(progress.reading, family)
     if progress is None or model is None:
         return f"{number:,.0f} left"
     said = model.left.get(progress.field)
     if said is not None:
         return f"{counted(round(number), said.one, said.many)} {said.rest}"
-    is_backlog = model.facets.get(Facet.BACKLOG) == progress.field
-    return f"{amount(round(number), family)} left" if is_backlog else f"{number:,.0f} left"
+    counts = is_backlog(progress.reading, progress.field, family)
+    return f"{amount(round(number), family)} left" if counts else f"{number:,.0f} left"
 
 
 def outage(position: Position, plan: ev.Plan, now: float) -> str:
-    """``NO SITE ACTIVE for 12 s``: the clock of an outage that goes on; empty while a site is known to serve."""
+    """``NO SITE ACTIVE for 12 s``: the clock of an outage that continues; empty while a site is known to serve."""
     if position.both_since is not None:
         return both_active(plan)
     if position.nobody_since is None:
@@ -95,7 +98,7 @@ def _of_run(event: ev.Event) -> str:
         case ev.PolicyChanged():
             return f"decisions changed by {called(event)}"
         case ev.ObserverFailed():
-            return f"watching failed, the run goes on: {event.observer}: {event.text}"
+            return f"an observer failed, the run continues: {event.observer}: {event.text}"
         case ev.RunFinished():
             return f"the run ended: {event.outcome}"
         case _:
@@ -120,13 +123,13 @@ def _of_step(event: ev.Event, plan: ev.Plan) -> str:
             progress = plan.runbook.steps[plan.runbook.index_of(event.step)].progress
             return f"ATTENTION stalled with {left(progress, event.gauge, plan.runbook.family)}; this is not just slow"
         case ev.StepWaived():
-            return "goes on without what cannot be read"
+            return "continues without what cannot be read"
         case ev.GoalLost():
             return f"no longer as it should be: {event.why}"
         case ev.PointOfNoReturnPassed():
-            return "from here on the only way is forward"
+            return "point of no return passed: rollback is no longer possible"
         case ev.UndoDone():
-            return f"{event.step} not taken back: {event.skipped}" if event.skipped else f"{event.step} taken back"
+            return f"{event.step} not rolled back: {event.skipped}" if event.skipped else f"{event.step} rolled back"
         case _:
             return ""
 
@@ -151,17 +154,18 @@ def _of_action(event: ev.Event, plan: ev.Plan) -> str:
 
 
 def _intended(event: ev.ActionIntended, plan: ev.Plan) -> str:
-    arguments = " ".join(f"{name}={value}" for name, value in event.args.items())
+    words = " ".join((event.action.replace("_", " "), *event.args.values()))
     attempt = f", attempt {event.attempt}" if event.attempt > 1 else ""
-    undo = "taking back: " if event.undo else ""
-    return f"{undo}{plan.site_name(event.on)}: {event.action} {arguments}".rstrip() + attempt
+    undo = "rolling back: " if event.undo else ""
+    return f"{undo}{plan.site_name(event.on)}: {words}{attempt}"
 
 
 def _ended(event: ev.ActionEnded) -> str:
     detail = f": {event.detail}" if event.detail else ""
     match event.effect:
         case Effect.ACCEPTED:
-            return ""
+            # The last command is the change; those before it led to its mode.
+            return f"{event.device}: {textwrap.shorten(event.sent[-1], _COMMAND_LENGTH)}" if event.sent else ""
         case Effect.REJECTED:
             return f"refused by {event.device or 'the device'}{detail}"
         case Effect.NOT_SENT:
@@ -173,7 +177,7 @@ def _ended(event: ev.ActionEnded) -> str:
 def _of_lane(event: ev.Event, plan: ev.Plan) -> str:
     match event:
         case ev.LaneResumed():
-            return f"resumed by {called(event)}; everything is read anew"
+            return f"resumed by {called(event)}; everything is read again"
         case ev.AbortAsked():
             return f"abort asked by {called(event)}" + (f": {event.reason}" if event.reason else "")
         case ev.AbortDeclined():
@@ -181,11 +185,11 @@ def _of_lane(event: ev.Event, plan: ev.Plan) -> str:
         case ev.GuardBroke():
             return f"ATTENTION {event.why}"
         case ev.GuardHealed():
-            return "holds again, going on"
+            return "holds again, continuing"
         case ev.Escalated():
             return f"ESCALATED: continues without the guarantee, {amount(event.at_risk, plan.runbook.family)} at risk"
         case ev.RevertStarted():
-            return f"turning back: {event.why}"
+            return f"rolling back: {event.why}"
         case ev.LaneEnded():
             return f"ended: {event.outcome}" + (f": {event.reason}" if event.reason else "")
         case _:

@@ -1,6 +1,6 @@
 """JSON Schemas of the files a person writes and of the reports a machine reads, for checks without this program.
 
-Generated from the models, and kept beside this file: ``python -m orchestrator.schemas`` writes them anew. A schema
+Generated from the models, and kept beside this file: ``python -m orchestrator.schemas`` writes them again. A schema
 says what a file must look like; the rules across steps are ``lint``'s.
 Must never differ from the models in what it accepts, except where JSON Schema cannot say it.
 """
@@ -18,7 +18,7 @@ from pydantic_core import core_schema
 
 from orchestrator.family.moves import Kind
 from orchestrator.family.offers import options_of_all
-from orchestrator.model.family_file import FamilyFile
+from orchestrator.model.declared.file import FamilyFile
 from orchestrator.model.fences import FenceKind, known_fences
 from orchestrator.model.inventory import Inventory
 from orchestrator.model.runbook import Runbook, format_duration, parse_duration
@@ -46,7 +46,11 @@ def schemas() -> dict[str, str]:
 def _of_families() -> Mapping[str, type[BaseModel]]:
     """The files that an option of an installed family reads, each by the name of its option."""
     offered = [option for kind in get_args(Kind) for some in options_of_all(kind).values() for _, option in some]
-    return {f"{one.flag[2:]}-decisions.schema.json": one.decisions for one in offered if one.decides}
+    return {
+        f"{one.flag[2:]}-decisions.schema.json": one.decisions
+        for one in offered
+        if one.decides and one.decisions.published
+    }
 
 
 def write(folder: Path) -> None:
@@ -84,7 +88,7 @@ def _schema(model: type[BaseModel]) -> dict[str, Any]:
 
 
 def _arguments_beside(do: dict[str, Any]) -> None:
-    """In a file the arguments of an action stand beside ``on`` and ``action``; a stored runbook has them in args."""
+    """In a file the arguments of an action are beside ``on`` and ``action``; a stored runbook has them in args."""
     do["additionalProperties"] = {"type": "string"}
 
 

@@ -1,4 +1,4 @@
-"""Write the JSON Schemas anew, beside this file."""
+"""Write the JSON Schemas again, beside this file."""
 
 from __future__ import annotations
 

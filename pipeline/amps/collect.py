@@ -1,9 +1,9 @@
 """Collects the dumps of AMPS instances into an export: resumable, with progress, in bounded memory.
 
 A log becomes one endpoint for each topic, its messages named by (client name hash, client seq); a SOW becomes one too,
-its records named by their keys (docs/sources/amps.md, 8.1: what is equal at both sites). What dumps do not tell is
+its records named by their keys (docs/sources/amps.md, 8.1: what is equal at both sites). What dumps do not report is
 left empty: whether the mate has a message, how often it was delivered, the role of the instance, the contents of
-queues. Each dump is read once, from its beginning to its end; what was committed is not read again. Needs no Spark.
+queues. Each dump is read once, from its start to its end; what was committed is not read again. Needs no Spark.
 """
 
 from __future__ import annotations
@@ -140,7 +140,7 @@ class _Collection:
                 text = JournalDump(stream, offset) if dump.sow is None else SowDump(stream)
                 for one in pieces_of(text):
                     found += self._take(number, one, text.offset)
-                    # The number of records stands at the end of each SOW file, so these are read at one go.
+                    # The number of records is at the end of each SOW file, so these are read at one go.
                     if self._uncommitted >= self._job.rows_a_commit and dump.sow is None:
                         self._commit(self._found.mark(number, text.offset, found))
         except OSError as error:

@@ -32,7 +32,7 @@ def pieces_of(text: JournalDump | SowDump) -> Iterator[Entry | SowRecord | Quara
     try:
         yield from text
     except (EOFError, BadGzipFile, zlib.error) as error:
-        yield Quarantined(text.offset, 0, f"the packed text is damaged from here on: {error}", b"")
+        yield Quarantined(text.offset, 0, f"the packed text is damaged from this place: {error}", b"")
 
 
 def remark_on(told: int | None, found: int) -> str | None:

@@ -1,4 +1,4 @@
-"""What of two instances' SOW topics a person should look at."""
+"""What of two instances' SOW topics a person should check."""
 
 from __future__ import annotations
 

@@ -34,7 +34,7 @@ class Dump:
 
 
 class Found:
-    """It, as it stood at ``mark``. ``begins``: the oldest entry of each service's log, in microseconds."""
+    """It, as it was at ``mark``. ``begins``: the oldest entry of each service's log, in microseconds."""
 
     def __init__(self, mark: DumpMark) -> None:
         self.messages = Counter({one.key: one.messages for one in mark.endpoints})

@@ -71,7 +71,7 @@ class Instance:
 
 
 def check_apart(left: Instance, right: Instance) -> None:
-    """Raises ``DefinitionError`` for dumps that stand on both sides: they agree with themselves."""
+    """Raises ``DefinitionError`` for dumps that depend on both sides: they agree with themselves."""
     places = [{*(one.path for one in (*side.journals, *side.sow.values()))} for side in (left, right)]
     for path in sorted(places[0] & places[1]):
         raise DefinitionError(

@@ -2,7 +2,7 @@
 
 Layout: 60East's server documentation, "Dump journal File". A block of ``name : value`` lines for each entry, between
 lines of underscores; a header before, totals behind. ``topic``, ``data``, ``correlation id``, ``auth id`` and ``rep
-path`` stand in brackets, and a field before each says how many bytes they have.
+path`` are in brackets, and a field before each says how many bytes they have.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from pipeline.amps.text import VALUE_MAX, Corrupt, Lines, Quarantined, micros_of
 
 _SEPARATOR = re.compile(rb"_{20,}\s*")
 _BEGINS = re.compile(rb"entry\s*:\s*\d+\s*")
-# A name neither begins nor ends with a blank, or a line of many blanks would be tried in too many ways.
+# A name neither starts nor ends with a blank, or a line of many blanks would be tried in too many ways.
 _FIELD = re.compile(rb"\s*([^:\s](?:[^:]*[^:\s])?)\s*:\s?(.*)", re.DOTALL)
 _LENGTHS = {
     "topic": "topic byte count",
@@ -26,7 +26,7 @@ _LENGTHS = {
     "rep path": "rep path byte count",
 }
 # The raw timestamp counts microseconds from a day that lies so long before the epoch: in the documentation's sample
-# 212577862192535075 stands beside 20240321T220952.535075Z.
+# 212577862192535075 is beside 20240321T220952.535075Z.
 EPOCH_MICROS = 210_866_803_200_000_000
 Fields = dict[str, str | bytes]
 
@@ -56,7 +56,7 @@ class Entry:
 
 
 class JournalDump:
-    """The entries of one dump, from ``offset`` on, where ``stream`` is and one of them began or ended. ``header`` and
+    """The entries of one dump, from ``offset`` on, where ``stream`` is and one of them started or ended. ``header`` and
     ``footer`` are there when the iteration has come by them."""
 
     def __init__(self, stream: IO[bytes], offset: int = 0) -> None:
@@ -78,7 +78,7 @@ class JournalDump:
 
     @property
     def offset(self) -> int:
-        """Where what was not read yet begins; between two entries, where to go on with."""
+        """Where what was not read yet starts; between two entries, where to continue with."""
         return self._lines.offset
 
     @property
@@ -133,7 +133,7 @@ def _bracketed(lines: Lines, name: str, value: bytes, fields: Fields) -> bytes |
 
 
 def _is_field_behind_data(lines: Lines) -> bool:
-    """Does the next line go on with the entry? A payload may begin with a bracket and a line break of its own."""
+    """Does the next line continue with the entry? A payload may start with a bracket and a line break of its own."""
     line = lines.take()
     lines.put_back(line)
     return line.startswith(b"correlation id byte count")

@@ -2,7 +2,7 @@
 
     EXPORT/quarantine/part-00001.parquet
 
-One row for each piece, with dump, offset and how it begins; a row without an offset is about a dump as a whole.
+One row for each piece, with dump, offset and how it starts; a row without an offset is about a dump as a whole.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """The records of dumps as Arrow batches, for whichever engine asks: each with digest and keys, without its payload.
 
-One file is one piece of work: only from its beginning is it certain where a record starts, as a payload may hold whole
+One file is one piece of work: only from its start is it certain where a record starts, as a payload may hold whole
 records that look like the dump's own. Rows with a ``reason`` are what could not be read, with file and offset; no other
 rows are lost. The files are opened through PyArrow, so a URI works wherever PyArrow knows its scheme.
 """

@@ -36,7 +36,7 @@ CAUSES = {
     "not-in-log": "its message should be in the log, and is not",
     "unknown": "what was read does not say",
 }
-# What a person need not look at: the rest are findings.
+# What a person need not check: the rest are findings.
 HARMLESS = frozenset({"not-yet-replicated", "expired", "dumped-later"})
 
 
@@ -172,7 +172,7 @@ class PairedTopic(_Strict):
 
 
 class SowSample(_Strict):
-    """One difference, to look at. ``where``: left or right against its own log, or both against each other."""
+    """One difference, to check. ``where``: left or right against its own log, or both against each other."""
 
     where: Literal["left", "right", "pair"]
     topic: str

@@ -1,7 +1,7 @@
 """Reads the text of ``amps_sow_dump -v``: one record of a SOW topic after the other.
 
 Layout: 60East's server documentation, "Dump SOW File", verbose output. A block of ``name = value`` lines for each
-record that begins with ``key``; ``data size`` says how many bytes ``data`` has in its brackets; a summary of
+record that starts with ``key``; ``data size`` says how many bytes ``data`` has in its brackets; a summary of
 ``name : value`` lines is behind.
 """
 
@@ -15,7 +15,7 @@ from typing import IO
 from pipeline.amps.text import Corrupt, Lines, Quarantined, micros_of, number, skipped, text_of, whole
 
 _BEGINS = re.compile(rb"\s*key\s*=\s*\d+\s*")
-# A name neither begins nor ends with a blank, or a line of many blanks would be tried in too many ways.
+# A name neither starts nor ends with a blank, or a line of many blanks would be tried in too many ways.
 _FIELD = re.compile(rb"\s*([^=:\[\]\s](?:[^=:\[\]]*[^=:\[\]\s])?)\s*=\s?(.*)", re.DOTALL)
 _SUMMARY = re.compile(rb"\s*([^=:\s](?:[^=:]*[^=:\s])?)\s*:(.*)", re.DOTALL)
 _HEADINGS = re.compile(rb"\s*(Slab Detail|#.*)\s*")
@@ -60,7 +60,7 @@ class SowDump:
 
     @property
     def offset(self) -> int:
-        """Where what was not read yet begins."""
+        """Where what was not read yet starts."""
         return self._lines.offset
 
     @property

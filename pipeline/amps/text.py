@@ -1,7 +1,7 @@
 """Reads text dumps byte by byte: lines with their offsets, values in brackets of known length.
 
 A payload may hold line breaks, brackets and whole records that look like the dump's own; where the dump tells how many
-bytes a value has, exactly these are taken and nothing in them is looked at.
+bytes a value has, exactly these are taken and nothing in them is checked.
 """
 
 from __future__ import annotations
@@ -22,9 +22,9 @@ EXCERPT_BYTES = 2048
 # A line is taken in parts of at most so many bytes: a file without line breaks must not fill the memory.
 LINE_MAX = 1 << 20
 # A value beyond this goes into the quarantine. While it is read it takes twice its size, and as much again on its way to
-# Spark; the slab of a SOW, which no record of it can outgrow, has 5 MB unless somebody configured more.
+# Spark; the slab of a SOW, which no record of it can outgrow, has 5 MB unless a person configured more.
 VALUE_MAX = 64 << 20
-# A value whose length was wrong is read again from its beginning. So many bytes may be, and so many times what was read;
+# A value whose length was wrong is read again from its start. So many bytes may be, and so many times what was read;
 # else a dump of nothing but large lengths would be read for ever. Of a small value it does not matter.
 _AGAIN_MAX, _AGAIN_TIMES, _SMALL = 64 << 20, 8, 4 << 10
 _ISO = re.compile(r"(\d{8}T\d{6})(?:\.(\d+))?Z")
@@ -36,7 +36,7 @@ class Corrupt(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Quarantined:
-    """A piece of a dump that could not be read: where, how long, why, and how it begins."""
+    """A piece of a dump that could not be read: where, how long, why, and how it starts."""
 
     offset: int
     length: int
@@ -48,7 +48,7 @@ class Lines:
     """Lines of a stream, which may be put back."""
 
     def __init__(self, stream: IO[bytes], offset: int = 0) -> None:
-        """``offset``: where ``stream`` is, and a line begins."""
+        """``offset``: where ``stream`` is, and a line starts."""
         self._stream = stream
         self._kept: BytesIO | None = (
             None  # what was put back, read before the stream; whatever was read last is in it
@@ -59,7 +59,7 @@ class Lines:
 
     @property
     def offset(self) -> int:
-        """Where the next line begins."""
+        """Where the next line starts."""
         return self._offset
 
     def take(self) -> bytes:
@@ -84,7 +84,7 @@ class Lines:
 
         Raises ``Corrupt`` when the value does not end in a bracket right there, and that ends the line. What was taken
         is put back then: a length that is wrong must not cost the records behind it. After too many of those the
-        length of a large value is taken for wrong without a look, until more was read.
+        length of a large value is taken for wrong without a check, until more was read.
         """
         if length > VALUE_MAX:
             raise Corrupt(f"a value of {length:,} bytes, and more than {VALUE_MAX:,} are not held")
@@ -121,7 +121,7 @@ class Lines:
 
 
 def skipped(lines: Lines, begun: Sequence[bytes], start: int, reason: str, begins: Matcher) -> Quarantined:
-    """Go on to the next line that ``begins`` accepts, and say what was left out. ``begun``: lines taken already."""
+    """Continue to the next line that ``begins`` accepts, and say what was left out. ``begun``: lines taken already."""
     excerpt, size = list(begun), sum(map(len, begun))
     while (line := lines.take()) and not begins(line):
         if size < EXCERPT_BYTES:

@@ -1,6 +1,6 @@
 """Which engine answers: as asked, or the one that suits the size and the place of what is asked about.
 
-Neither is begun before everything that can be wrong with the question was looked at. Once an engine has begun there is
+Neither is started before everything that can be wrong with the question was checked. Once an engine has started there is
 no changing over to another: it answers, or says why not.
 """
 

@@ -165,7 +165,7 @@ def _select(place: Place, files: Files) -> str:
     if not place.is_local:
         raise DefinitionError(f"DuckDB reads exports of this machine alone, not {place.name}", hint="--engine spark")
     paths = ", ".join(quoted(_PATTERN.sub(r"[\g<0>]", f"{place.path}/{path}")) for path in files.paths)
-    # Whose they are is said here: what a directory or a column of that name says is not asked.
+    # Whose they are is reported here: what a directory or a column of that name says is not asked.
     source = f"read_parquet([{paths}], hive_partitioning = false)"
     assert files.service is not None  # each is named
     service = f"{quoted(files.service)} AS service"

@@ -32,7 +32,7 @@ _NAME = re.compile(r"\b([a-z_][a-z0-9_]*)\(")
 
 @dataclass(frozen=True, slots=True)
 class Near:
-    """What a closer look needs: of ``endpoints`` (None: of all) the numbers in ``ranges``, both ends included."""
+    """What a closer check needs: of ``endpoints`` (None: of all) the numbers in ``ranges``, both ends included."""
 
     endpoints: Collection[str] | None
     ranges: Sequence[Range]
@@ -46,7 +46,7 @@ class Executor(Protocol):
     hash_bits: int
     """How wide the hashes of messages are."""
     tells_ranges: bool
-    """Does it read less where it is told which numbers are wanted?"""
+    """Does it read less where the wanted numbers are given?"""
 
     def open_sides(self, left: Side, right: Side, services: Collection[str]) -> None:
         """The views ``rows_l`` and ``rows_r``: the messages of these services, with ``service`` and the columns of the
@@ -59,7 +59,7 @@ class Executor(Protocol):
         ...
 
     def expect(self, rows: int) -> None:
-        """So many rows are what the next queries begin with."""
+        """So many rows are what the next queries start with."""
         ...
 
     def narrow(self, near: Near | None) -> None:

@@ -1,4 +1,4 @@
-"""What both engines have Python read for them, because no engine can: files of forms of their own, one by one."""
+"""What both engines have Python read for them, because no engine can: files of separate forms, one by one."""
 
 from __future__ import annotations
 

@@ -42,9 +42,9 @@ _TYPES: Mapping[pa.DataType, T.DataType] = {
     pa.int32(): T.IntegerType(),
     pa.bool_(): T.BooleanType(),
 }
-# Spark looks for patterns in the names of what it shall read, and these characters would be some.
+# Spark searches for patterns in the names of what it shall read, and these characters would be some.
 _GLOB = re.compile(r"[\[\]{}*?\\]")
-# So many rows are over sooner than their plan is made anew, and how that is kept from Spark.
+# So many rows are over sooner than their plan is made again, and how that is kept from Spark.
 _FEW = 500_000
 _BRIEFLY = {"spark.sql.adaptive.enabled": "false", "spark.sql.shuffle.partitions": "2"}
 _MOMENTS = {"spooled_at": "micros", "expires_at": "expires"}
@@ -71,7 +71,7 @@ class Spark:
             self._rows(side, services).createOrReplaceTempView(f"rows_{letter}")
 
     def check_output(self, place: Place) -> None:
-        """See ``Executor``. Spark looks for a file there, with the library that it also writes with."""
+        """See ``Executor``. Spark searches for a file there, with the library that it also writes with."""
         absent = place.child("absent").for_spark
         try:
             with spark_faults():
@@ -82,7 +82,7 @@ class Spark:
                 raise
 
     def expect(self, rows: int) -> None:
-        """See ``Executor``. Of few rows Spark plans a query once, not anew behind every exchange, in few pieces."""
+        """See ``Executor``. Of few rows Spark plans a query once, not again behind every exchange, in few pieces."""
         for name, (usual, brief) in self._plans.items():
             self.session.conf.set(name, brief if rows < _FEW else usual)
 

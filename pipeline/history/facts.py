@@ -25,7 +25,7 @@ Kind = Literal["run", "lane", "step", "drain", "action", "failure", "check", "un
 
 
 class Fact(NamedTuple):
-    """One row. ``at``: seconds since the epoch, of the run's beginning, of the check, or of the drain's own beginning.
+    """One row. ``at``: seconds since the epoch, of the run's start, of the check, or of the drain's own start.
     ``file``: which it was read from. What else is set, by ``kind``:
 
     - run: ``seconds`` it took, ``state`` its outcome, ``amount`` of records in ``file``.
@@ -143,10 +143,10 @@ def _covered(spans: Iterable[tuple[float, float]]) -> float:
 
 
 def _drains(base: Fact, plan: ev.Plan, records: Iterable[ev.Record]) -> Iterator[Fact]:
-    """Each wait for a replication queue that was seen to have messages in it. After a resume it begins anew: the time in
-    which nobody looked says nothing of a rate."""
+    """Each wait for a replication queue that was seen to have messages in it. After a resume it starts again: the time in
+    which no one looked says nothing of a rate."""
     waiting = {step.id: step.progress for step in plan.runbook.steps if step.progress is not None}
-    followed = {name for name, one in waiting.items() if is_backlog(one.reading, one.field)}
+    followed = {name for name, one in waiting.items() if is_backlog(one.reading, one.field, plan.runbook.family)}
     waits: dict[str | None, str] = {}
     begun: dict[str | None, Fact] = {}
     for record in records:

@@ -83,7 +83,7 @@ def _drains(body: Element, rows: Sequence[Drain]) -> None:
         {"name": name, "low": one.p05, "middle": one.p50, "high": one.p95, "longest": None} for name, one in named
     ]
     figures = [(name, *(f"{value:,.0f}" for value in (one.p05, one.p50, one.p95)), one.n) for name, one in named]
-    note = "By service, hour of the day (UTC) in which it began, and size of the backlog."
+    note = "By service, hour of the day (UTC) of its start, and size of the backlog."
     columns = ("what", "5 of 100", "middle", "95 of 100", "of")
     title = "Messages a second while draining"
     _table(body, title, columns, figures, note=note, picture=ranges(drawn, x="messages a second"))

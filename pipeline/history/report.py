@@ -38,8 +38,8 @@ class Ending(_Strict):
 
 
 class Drain(_Strict):
-    """Messages a second. ``hour`` of the day, in UTC, in which the drain began; ``backlog``: from so many messages on, up
-    to ten times that."""
+    """Messages a second. ``hour`` of the day, in UTC, in which the drain started; ``backlog``: from so many messages
+    on, up to ten times that."""
 
     simulated: bool
     service: str
@@ -75,7 +75,7 @@ class ReadingFailure(_Strict):
 
 
 class Drift(_Strict):
-    """A check of a site or a service over ``n`` looks at it. ``changed_at`` None: it never changed."""
+    """A check of a site or a service over ``n`` checks it. ``changed_at`` None: it never changed."""
 
     simulated: bool
     site: str | None

@@ -381,7 +381,7 @@ GROUP BY service, class, number
 SELECT service, endpoint, message_id, class, why, elsewhere, spooled
 FROM differences WHERE class = '{name}' LIMIT {most}
 
---- table: the differences as they are written: docs/pipeline.md has the columns
+--- table: the differences as they are written: docs/how-to/pipeline.md has the columns
 SELECT service, endpoint, kind, message_id, class, why, n_l AS copies_left, n_r AS copies_right,
     moment(spooled_l) AS spooled_at_left, moment(spooled_r) AS spooled_at_right, place_l AS position_left,
     place_r AS position_right, is_changed AS changed, elsewhere

@@ -1,7 +1,7 @@
 """Alerts: what happened to a queue or a link, or to a line that could not be used, as CloudEvents 1.0 and as sentences.
 
-The envelope is that of hooks (docs/hooks.md). An alert's identity is made of what it is about alone, the look, site,
-service and kind, or the file and line: whoever follows the same readings again makes the same alerts.
+The envelope is that of hooks (docs/how-to/hooks.md). The identity of an alert is its subject: the sample, site,
+service and kind, or the file and line. The same readings, followed again, give the same alerts.
 """
 
 from __future__ import annotations
@@ -74,7 +74,7 @@ def figures_of(figures: AnyFigures, service: str) -> dict[str, Any]:
 
 
 def standing_of(course: AnyCourse, site: str, service: str, rules: Rules) -> dict[str, Any]:
-    """How a service stands after all readings that came, with what was counted of them."""
+    """How a service is after all readings that came, with what was counted of them."""
     figures: AnyFigures = course.figures(rules)
     head = {"site": site, "service": service, "at": iso(figures.read.at), "simulated": figures.read.simulated}
     counts = {"readings": course.readings, "late": course.late, "duplicates": course.duplicates}

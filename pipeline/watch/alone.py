@@ -8,22 +8,20 @@ the process of its JVM, by number and start on this machine, and the next one wa
 from __future__ import annotations
 
 import os
-import threading
 from collections.abc import Callable
 from pathlib import Path
 
 from orchestrator.errors import LeaseHeld, OutputLost
 from orchestrator.files import write_private
 from orchestrator.journal.process_identity import holder_is_dead, holder_name
+from orchestrator.stopping import Stop
 
 NAME = "lock-of-spark"
 _LOOK_S = 0.2
 _PATIENCE_S = 60.0
 
 
-def await_last_jvm(
-    folder: Path, stop: threading.Event, say: Callable[[str], None], *, patience_s: float = _PATIENCE_S
-) -> None:
+def await_last_jvm(folder: Path, stop: Stop, say: Callable[[str], None], *, patience_s: float = _PATIENCE_S) -> None:
     """Wait until the JVM that the checkpoint in ``folder`` names has ended, up to ``patience_s``.
 
     Raises ``LeaseHeld`` then, and when ``stop`` is asked for meanwhile; ``OutputLost``.
@@ -42,7 +40,7 @@ def await_last_jvm(
 
 
 def name_jvm(folder: Path, process: int | None) -> None:
-    """Say in ``folder`` which process the JVM is; None where the system does not tell. Raises ``OutputLost``."""
+    """Say in ``folder`` which process the JVM is; None where the system does not report. Raises ``OutputLost``."""
     try:
         write_private(folder, NAME, ("" if process is None else f"{holder_name(process)}\n").encode())
     except OSError as error:

@@ -68,11 +68,11 @@ class Arrivals(Generic[Taken, Seen]):
 
     @property
     def alarms(self) -> list[str]:
-        """What began and has not ended, the worst first."""
+        """What started and has not ended, the worst first."""
         raise NotImplementedError
 
     def copy(self) -> Self:
-        """One that can go on without changing this one."""
+        """One that can continue without changing this one."""
         return replace(self, waiting=list(self.waiting), taken=list(self.taken))
 
     def arrive(self, read: Taken, rules: Rules) -> Iterator[Event[Seen]]:

@@ -1,8 +1,8 @@
-"""What a watch remembers between two batches and across kills: a directory of its own, of this machine.
+"""What a watch remembers between two batches and across kills: a separate directory, of this machine.
 
 ::
 
-    CHECKPOINT/watch.json                 which readings, with which rules, and an id of its own
+    CHECKPOINT/watch.json                 which readings, with which rules, and a separate id
     CHECKPOINT/lock                       held by the process that watches
     CHECKPOINT/lock-of-spark              held by its JVM (``alone``)
     CHECKPOINT/spark/…                    Spark's: which files belong to which batch, and which batch is done
@@ -51,7 +51,7 @@ SILENT_S = 120.0
 
 @dataclass(slots=True)
 class Totals:
-    """What was counted since the beginning."""
+    """What was counted since the start."""
 
     lines: int = 0
     unusable: int = 0
@@ -201,7 +201,7 @@ class Checkpoint:
         except OSError as error:
             raise OutputLost(
                 f"{folder / name} could not be written: {error.strerror}",
-                hint="mend the cause and start again: it goes on where it stopped, and repeats no alert",
+                hint="fix the cause and start again: it continues where it stopped, and repeats no alert",
             ) from error
 
 
@@ -209,7 +209,7 @@ class Checkpoint:
 def checkpoint_at(
     path: Path, readings: str, rules: Rules, out: Path | None, by: By = "spark"
 ) -> Iterator[Checkpoint]:
-    """The checkpoint in ``path``, held to the end of the block, begun by ``by`` if it is not there.
+    """The checkpoint in ``path``, held to the end of the block, started by ``by`` if it is not there.
 
     Raises ``DefinitionError`` for one of other readings or rules, ``LeaseHeld`` when another process holds it, and
     ``OutputLost``.

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import os
 import re
-import threading
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, closing
 
 from orchestrator.clock import Clock
 from orchestrator.errors import DefinitionError
+from orchestrator.stopping import Stop
 from pipeline.engines.settings import Settings
 from pipeline.places import Place
 from pipeline.watch.alone import await_last_jvm, name_jvm
@@ -31,7 +31,7 @@ def watch(
     *,
     every_s: float | None,
     clock: Clock,
-    stopping: Callable[[], AbstractContextManager[threading.Event]],
+    stopping: Callable[[], AbstractContextManager[Stop]],
     say: Callable[[str], None],
 ) -> Iterator[Batch]:
     """Follow the looks kept in ``readings``; see ``follow``. Raises its errors, those of ``checkpoint_at``, and
@@ -82,7 +82,7 @@ def _on_spark(
     *,
     every_s: float | None,
     clock: Clock,
-    stopping: Callable[[], AbstractContextManager[threading.Event]],
+    stopping: Callable[[], AbstractContextManager[Stop]],
     say: Callable[[str], None],
 ) -> Iterator[Batch]:
     from pipeline.faults import spark_faults

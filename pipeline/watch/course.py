@@ -55,7 +55,7 @@ class Read(Kept):
 
     @property
     def is_unknown(self) -> bool:
-        """Does it tell neither how many nor how much? What a standby does not tell is nothing to be told."""
+        """Does it tell neither how many nor how much? What a standby does not report is nothing to be told."""
         tells_nothing = self.messages is None and self.usage_mb is None
         return tells_nothing and (bool(self.failure) or self.role is not Role.STANDBY)
 
@@ -91,7 +91,7 @@ class Course(Arrivals[Read, Figures]):
 
     @property
     def alarms(self) -> list[str]:
-        """What began and has not ended, the worst first."""
+        """What started and has not ended, the worst first."""
         states: dict[Kind, bool] = {
             "queue.full": self.is_full,
             "drain.stalled": self.is_stalled,
@@ -126,9 +126,9 @@ class Course(Arrivals[Read, Figures]):
 
         Where nothing new comes in, on a site that gave up its activity, only a depth below all of the window since then
         is progress, or one that only wavers would pass for it; publishers made the depths before. On an active site
-        they go on: any fall shows that messages leave, and while the mate is bound a depth that does not grow is no
+        they continue: any fall shows that messages leave, and while the mate is bound a depth that does not grow is no
         standstill, since as many may leave as come; but it ends none. A first reading after longer than the window
-        begins anew: nobody knows what was meanwhile.
+        starts again: no one knows what was meanwhile.
         """
         reads = self.taken[:-1]
         if read.role is Role.STANDBY:

@@ -20,12 +20,12 @@ from pipeline.watch.course import Course, Read
 from pipeline.watch.link import LinkCourse, LinkRead
 
 Key = tuple[str, str]
-# No reading is younger than the file it stands in, but for clocks that are so far apart, seconds.
+# No reading is younger than the file it is in, but for clocks that are so far apart, seconds.
 _AHEAD_S = 600.0
 
 
 class Row(Protocol):
-    """One line of a look. ``site`` and ``service``: None where the line is not JSON that has them."""
+    """One line of a check. ``site`` and ``service``: None where the line is not JSON that has them."""
 
     @property
     def name(self) -> str: ...
@@ -83,7 +83,7 @@ def _line(
 def _course(
     found: ReadingSample, read: Read | LinkRead, before: Mapping[Key, AnyCourse], folded: Folded
 ) -> AnyCourse:
-    """The one that goes on with this reading."""
+    """The one that continues with this reading."""
     key = found.site, found.service
     if key not in folded.courses:
         new: AnyCourse = Course() if isinstance(read, Read) else LinkCourse()
@@ -106,7 +106,7 @@ def _decoded(row: Row, site: str | None, service: str | None) -> ReadingSample:
     """The line. Raises ``DefinitionError``."""
     found = decode_sample(row.text)
     if (found.site, found.service) != (site, service):
-        raise DefinitionError("site or service cannot be told")
+        raise DefinitionError("site or service is unknown")
     ahead = found.at - row.written_at
     if ahead > _AHEAD_S:
         raise DefinitionError(f"it is {ahead:.0f}s younger than its file: a clock is wrong")

@@ -5,7 +5,8 @@ seconds it is behind. From one reading to the next these get fewer, and that giv
 none; a single one is no estimate of the time that it takes (docs/sources/amps.md, 6.2).
 
 Stalled: the link is connected and further behind than a link under load always is, and for so long it neither sent a
-message nor became less far behind. While it is not connected that is said, and nothing of a standstill; it begins anew.
+message nor became less far behind. While it is not connected that is reported, and nothing of a standstill; it starts
+again.
 """
 
 from __future__ import annotations
@@ -96,7 +97,7 @@ class LinkCourse(Arrivals[LinkRead, LinkFigures]):
 
     @property
     def alarms(self) -> list[str]:
-        """What began and has not ended, the worst first."""
+        """What started and has not ended, the worst first."""
         states: dict[LinkKind, bool] = {
             "journals.full": self.is_full,
             "link.unknown": self.is_unknown,
@@ -175,7 +176,7 @@ class LinkCourse(Arrivals[LinkRead, LinkFigures]):
         """Did it send something, or become less far behind, and is it stalled?
 
         A counter that is lower than before is that of an instance that was started again. A first reading after longer
-        than the window begins anew, as does one after the link was not connected: nobody knows what was meanwhile.
+        than the window starts again, as does one after the link was not connected: no one knows what was meanwhile.
         """
         if read.behind_s is None:
             return
@@ -197,7 +198,7 @@ class LinkCourse(Arrivals[LinkRead, LinkFigures]):
 
 
 def look_of(line: ReadingSample) -> Observation:
-    """A kept line as ``failover watch`` looks at an instance; one of which nothing was had does not answer."""
+    """A kept line as ``failover watch`` checks an instance; one of which nothing was had does not answer."""
     why = {name: text or "no reason was given" for name, text in line.failures.items()}
     if not line.readings:
         return Observation(silence=why.get("links", ""))
@@ -211,5 +212,5 @@ def _sent_per_s(reads: list[LinkRead]) -> float | None:
     known = [(one.at, one.messages_out) for one in reads if one.messages_out is not None]
     recent = known[-max(2, len(known) // 2) :]
     if len(recent) < 2 or recent[-1][1] < recent[0][1] or recent[-1][0] == recent[0][0]:
-        return None  # two commands may have looked at the same moment
+        return None  # two commands may have checked the same moment
     return (recent[-1][1] - recent[0][1]) / (recent[-1][0] - recent[0][0])

@@ -1,5 +1,5 @@
 """What happened to an AMPS instance and its link, and how it stands: in the words and with the figures of
-``failover watch``. How many messages the mate lacks AMPS does not tell, so that is always unknown."""
+``failover watch``. How many messages the mate lacks AMPS does not report, so that is always unknown."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def sentence_of(kind: str, figures: LinkFigures, rules: Rules) -> str:
     waits = f", publishers wait for {mate}" if look.links is not None and look.links.sync else ""
     room = None if look.log is None else look.log.survives_s
     silence = (
-        f"it does not answer: {look.silence}" if look.silence else "it does not tell whether its link is connected"
+        f"it does not answer: {look.silence}" if look.silence else "it does not report whether its link is connected"
     )
     sentences: Mapping[str, str] = {
         "link.unknown": f"UNKNOWN: {silence}",

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import json
 import os
-import threading
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain
@@ -16,6 +15,7 @@ from pathlib import Path
 
 from orchestrator.clock import Clock
 from orchestrator.errors import ComputationFailed, DefinitionError
+from orchestrator.stopping import Stop
 from pipeline.watch.arrivals import Rules
 from pipeline.watch.checkpoint import BATCH_BYTES, REMEMBERED_S, SILENT_S, Batch, State, in_order
 from pipeline.watch.fold import fold
@@ -36,7 +36,7 @@ class _File:
 
 @dataclass(frozen=True, slots=True)
 class _Line:
-    """One line of a look, as ``pipeline.watch.fold.Row``."""
+    """One line of a check, as ``pipeline.watch.fold.Row``."""
 
     name: str
     written_at: float
@@ -53,7 +53,7 @@ def follow_here(
     *,
     every_s: float | None,
     clock: Clock,
-    stop: threading.Event,
+    stop: Stop,
     say: Callable[[str], None],
     batch_bytes: int = BATCH_BYTES,
 ) -> Iterator[Batch]:

@@ -21,6 +21,7 @@ from pyspark.sql.streaming.query import StreamingQuery
 
 from orchestrator.clock import Clock
 from orchestrator.errors import ComputationFailed, DefinitionError, FailoverError
+from orchestrator.stopping import Stop
 from pipeline.faults import fault_of
 from pipeline.places import Place
 from pipeline.watch.arrivals import Rules
@@ -28,7 +29,7 @@ from pipeline.watch.checkpoint import AGAIN, BATCH_BYTES, REMEMBERED_S, SILENT_S
 from pipeline.watch.fold import Folded, fold
 
 _LOOK_S = 0.2
-_GONE = "put it back; or begin with another checkpoint, which takes what is there"
+_GONE = "put it back; or start with another checkpoint, which takes what is there"
 
 
 def follow(
@@ -39,13 +40,13 @@ def follow(
     *,
     every_s: float | None,
     clock: Clock,
-    stop: threading.Event,
+    stop: Stop,
     say: Callable[[str], None],
     batch_bytes: int = BATCH_BYTES,
 ) -> Iterator[Batch]:
     """Batch after batch, as they are written; the first one is where it stood before, with nothing in it.
 
-    ``every_s`` is how often it is looked for new files; None: what is there now, then the end. Ends when ``stop`` is
+    ``every_s`` is how often it is searched for new files; None: what is there now, then the end. Ends when ``stop`` is
     asked for; a batch under way is then not made, and is the first one next time. Raises ``DefinitionError``,
     ``OutputLost``, ``ComputationFailed``; what was written before stays.
     """
@@ -74,11 +75,11 @@ def follow(
     if is_over:
         batches.complain(query)
     elif every_s is None:
-        raise ComputationFailed("stopped before everything was read", hint="start it again: it goes on from there")
+        raise ComputationFailed("stopped before everything was read", hint="start it again: it continues there")
 
 
 class _Batches:
-    """What Spark calls with each batch, in a thread of its own."""
+    """What Spark calls with each batch, in a separate thread."""
 
     def __init__(self, spark: SparkSession, checkpoint: Checkpoint, rules: Rules, state: State) -> None:
         self._spark, self._checkpoint, self._rules, self._state = spark, checkpoint, rules, state
@@ -91,12 +92,12 @@ class _Batches:
             try:
                 self._make(rows, number)
             except BaseException as error:
-                # Spark tells of it in a text of its own making only.
+                # Spark tells of it in a separate text making only.
                 self._failed = error
                 raise
 
     def written(self) -> Iterator[Batch]:
-        """The batches that were written since somebody asked."""
+        """The batches that were written since a person asked."""
         with suppress(Empty):
             while True:
                 yield self._done.get_nowait()

@@ -1,6 +1,6 @@
 """The commands of an operator's own (``run``, ``ensure``), beside the pair of any family.
 
-What a command does nobody but its author knows. One without an ``expect`` is done or not, and changes nothing that is
+What a command does no one but its author knows. One without an ``expect`` is done or not, and changes nothing that is
 read. One that a reading of the pair proves does what an action of the family would do that makes that reading so; if
 there is none, the runbook is not explored. Must never make a reading so by itself.
 """
@@ -155,12 +155,12 @@ class Commanding(Generic[P, E]):
         return pair if change in pair.done else pair._replace(done=done)
 
     def obey_half(self, pair: Commanded[P], change: Change) -> Commanded[P] | None:
-        """A command that fails half-way takes back what it did (docs/inventory.md)."""
+        """A command that fails half-way undoes what it did (docs/reference/inventory.md)."""
         half = None if change.action in ACTIONS else self._family.obey_half(pair.pair, change)
         return None if half is None else pair._replace(pair=half)
 
     def delays(self, change: Change) -> bool:
-        """The end of a command is waited for, and what it started ends with it (docs/inventory.md)."""
+        """The end of a command is waited for, and what it started ends with it (docs/reference/inventory.md)."""
         return change.action not in ACTIONS and self._family.delays(change)
 
     def is_so(self, pair: Commanded[P], change: Change) -> bool:

@@ -61,7 +61,7 @@ class Evidence(Protocol):
         ...
 
     def decided(self, event: ev.GateDecided) -> Self:
-        """With a decision of somebody."""
+        """With a decision of a person."""
         ...
 
 
@@ -70,14 +70,14 @@ E = TypeVar("E", bound=Evidence)
 # For protocols that only take or only give what they are about.
 _P_in = TypeVar("_P_in", bound=Moment, contravariant=True)
 
-# What happens, where it leads, and whether it is the world's own course (or a mishap, or somebody's doing).
+# What happens, where it leads, and whether it is the world's own course (or a mishap, or a person's doing).
 Move = tuple[str, P, bool]
 
 
 class Live(Protocol[P, E]):
     """What can still matter to a lane. Two states that differ in nothing else go the same way.
 
-    ``reverts``: the lane can still turn back. ``rulings``: decisions on items may still be looked at.
+    ``reverts``: the lane can still roll back. ``rulings``: decisions on items may still be checked.
     """
 
     @property
@@ -153,7 +153,7 @@ class Family(Protocol[P, E]):
         ...
 
     def starts(self, runbook: Runbook) -> Iterator[tuple[str, P]]:
-        """Where to begin, each with its name: the moments in which somebody may reach for ``runbook``, fitting or
+        """Where to start, each with its name: the moments in which a person may reach for ``runbook``, fitting or
         not. What it never speaks of is left as it should be."""
         ...
 

@@ -20,8 +20,8 @@ from proof.exploration.family import SIDE_NAMES, Change, E, Family, P, change_of
 class Account(NamedTuple, Generic[E]):
     """What the run has seen and done so far.
 
-    ``changes``: steps that changed what can be taken back. ``obeyed``: changes in force that must not be sent twice.
-    ``changed``: something that nothing takes back.
+    ``changes``: steps that changed what can be undone. ``obeyed``: changes in force that must not be sent twice.
+    ``changed``: something that nothing undoes.
     """
 
     evidence: E
@@ -56,7 +56,7 @@ class Judge(Generic[P, E]):
     def recorded(
         self, account: Account[E], pair: P, events: Iterable[ev.Event], *, unattended: bool
     ) -> tuple[Account[E], list[str]]:
-        """The account after ``events``, and the rules they break. ``unattended``: nobody was there to decide."""
+        """The account after ``events``, and the rules they break. ``unattended``: no one was there to decide."""
         broken: list[str] = []
         for event in events:
             match event:
@@ -91,7 +91,7 @@ class Judge(Generic[P, E]):
         return broken
 
     def _in_force(self, account: Account[E], pair: P) -> list[str]:
-        """The changes that nobody else has undone meanwhile, and those that are yet to land."""
+        """The changes that no one else has undone meanwhile, and those that are yet to land."""
         landed = complete_pending(self._family, pair)
         return [step for step in account.changes if self._family.is_so(landed, self._change_of(step))]
 

@@ -1,7 +1,7 @@
 """The real decisions as an automaton: lanes in canonical form, and where each stimulus leads. Time is abstracted.
 
 A lane's moments are kept as ages, cut down to the deadlines of its step that they have passed: what is left of a
-duration is whether it is over. Texts, numbers of intents and who decided are taken out, since no decision looks at
+duration is whether it is over. Texts, numbers of intents and who decided are taken out, since no decision checks
 them. Each step from one canonical lane to the next is made once, by ``decide`` and the fold, and remembered.
 
 Must never decide anything itself: what follows from a stimulus is what ``decide`` says.
@@ -14,6 +14,7 @@ from dataclasses import dataclass, replace
 from typing import Generic, NamedTuple, Protocol
 
 from orchestrator.core.decide import ClaimSite, Next, Observe
+from orchestrator.core.drain_estimate import number_left
 from orchestrator.core.run import Intent, Lane, Stage, fold_lane
 from orchestrator.model import events as ev
 from orchestrator.model.outcome import Effect
@@ -55,7 +56,7 @@ class LaneState(Generic[P, E]):
     """A canonical lane and what it waits for. ``request``: a round of readings, or a claim, that it has asked for.
 
     ``can_wait``: something happens after a while, so that time may pass. ``deadlines``: ages that matter, ascending.
-    ``settle``: after so many seconds an effect cannot come any more. ``looks``: the fields its step looks at.
+    ``settle``: after so many seconds an effect cannot come any more. ``looks``: the fields its step checks.
     ``live``: what can still matter.
     """
 
@@ -89,7 +90,7 @@ class Lanes(Generic[P, E]):
         self._turns: dict[tuple[int, Stimulus], Turn] = {}
 
     def begin(self) -> Turn:
-        """The first lane, as it stands once it has begun."""
+        """The first lane, as it stands once it has started."""
         return self.turn(-1, (), lambda: self._advance(Lane(SERVICE), NOW, [], attended=True))
 
     def turn(self, number: int, stimulus: Stimulus, make: Callable[[], Turn]) -> Turn:
@@ -99,7 +100,7 @@ class Lanes(Generic[P, E]):
         if found is None:
             try:
                 found = make()
-            except Exception as error:  # noqa: BLE001 - a door: any error of the core is what is looked for
+            except Exception as error:  # noqa: BLE001 - a door: any error of the core is what is searched for
                 found = Turn(-1, (), f"{type(error).__name__}: {error}")
             self._turns[key] = found
         return found
@@ -110,7 +111,8 @@ class Lanes(Generic[P, E]):
         """The round it asked for was answered."""
         standing = self.standings[number]
         assert standing.request is not None  # only a lane that asked is answered
-        gauge = _gauge(standing.request, seen) if isinstance(standing.request, Observe) else None
+        follows = standing.request.gauge if isinstance(standing.request, Observe) else None
+        gauge = None if follows is None else number_left(follows, seen)
         # What it holds is checked already; a walk makes very many of these.
         event = ev.Observed.model_construct(mark=standing.lane.mark, seen=seen, gauge=gauge)
         return self._fold(standing.lane, [event])
@@ -128,14 +130,14 @@ class Lanes(Generic[P, E]):
         return self._fold(lane, list(self._follow(self._plan, lane, gate, ruling)))
 
     def nobody(self, number: int) -> Turn:
-        """Nobody is there to answer, now or, where nothing is decided yet, when the lane wants to look again."""
+        """No one is there to answer, now or, where nothing is decided yet, when the lane wants to look again."""
         lane = self.standings[number].lane
         move = self._decide(self._plan, lane, NOW, attended=False)
         is_early = not move.events and not move.requests and move.wake is not None
         return self._advance(lane, max(move.wake or NOW, NOW) if is_early else NOW, [], attended=False)
 
     def called_off(self, number: int) -> Turn:
-        """Somebody asks to call it off."""
+        """A person asks to abort it."""
         return self._fold(self.standings[number].lane, [_ABORT])
 
     def resumed(self, number: int, *, abort: bool) -> Turn:
@@ -207,7 +209,7 @@ def _asks_of(request: Observe | ClaimSite | None) -> object:
     """What tells requests apart, whichever lane they are of."""
     match request:
         case Observe():
-            return request.asks, request.gauge
+            return request.asks, request.gauge, request.after
         case ClaimSite():
             return request.on, request.thing, request.wish
         case _:
@@ -216,16 +218,6 @@ def _asks_of(request: Observe | ClaimSite | None) -> object:
 
 _UNTOLD = {"why": "", "at_risk": None}
 _RULING = ev.Ruling(choice="stop", reason="", by="person")
-
-
-def _gauge(request: Observe, seen: tuple[ev.Seen, ...]) -> float | None:
-    """As the fleet takes it from the round."""
-    wanted = request.gauge
-    if wanted is None:
-        return None
-    one = next(one for one in seen if (one.on, one.reading) == (wanted.on, wanted.reading))
-    value = getattr(one.value, wanted.field, None)
-    return None if value is None else float(value)
 
 
 class Ages(NamedTuple):
@@ -248,7 +240,7 @@ class Ages(NamedTuple):
             return cls()
         effect = (step.settle, step.within) if step.do is not None else ()
         each = step.for_each is not None
-        # Nothing is decided beforehand here, so that only what waits unattended is bounded by it.
+        # Nothing is decided in advance here, so that only what waits unattended is bounded by it.
         rules = [rule for rule in (step.when_guard_breaks, step.when_stalled) if rule is not None]
         waits = [rule.wait_at_most for rule in rules if rule.unattended == "wait"]
         return cls(
@@ -278,8 +270,11 @@ def looked_at(step: Step) -> frozenset[str]:
     checks = [*step.checks]
     if step.undo is not None:
         checks += [*step.undo.require, *step.undo.expect]
+    follows = step.progress
+    up_to = None if follows is None else follows.up_to
     fields = {name for check in checks for name in check.where}
-    return frozenset(fields | ({step.progress.field} if step.progress is not None else set()))
+    fields |= {other.field for check in checks for other in check.elsewhere}
+    return frozenset(fields | {one.field for one in (follows, up_to) if one is not None})
 
 
 # --- canonical form ---------------------------------------------------------------------------------------------------
@@ -338,7 +333,7 @@ def _intents(lane: Lane, moment: Callable[[float], float]) -> tuple[int, tuple[I
     earlier: dict[object, Intent] = {}
     for intent in lane.intents[: lane.attempts_from]:
         kept = replace(intent, number=0, attempt=1, at=NOW, ended_at=moment(intent.ended_at), detail="")
-        earlier.pop(kept, None)  # the last one of an item is looked at, so a repeated one moves to the end
+        earlier.pop(kept, None)  # the last one of an item is checked, so a repeated one moves to the end
         earlier[kept] = kept
     later = [
         replace(intent, attempt=1, at=NOW, ended_at=moment(intent.ended_at), detail="")

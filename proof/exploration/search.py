@@ -1,7 +1,7 @@
 """The walk: breadth first over lane, pair and account, so that the first counter-example is the shortest.
 
 States that no decision and no rule can tell apart are one. The order is fixed, so that two walks say the same. Must
-never stop early in silence: what was not looked at is told (``is_exhausted``).
+never stop early in silence: what was not checked is told (``is_exhausted``).
 """
 
 from __future__ import annotations
@@ -51,9 +51,9 @@ class Counterexample:
 
 @dataclass
 class Exploration:
-    """What a walk found. ``depth``: of the farthest state that was looked at, in transitions from a start.
+    """What a walk found. ``depth``: of the farthest state that was checked, in transitions from a start.
 
-    ``disturbances``: everything with at most so many of them was looked at; -1: nothing is complete. ``is_exhausted``:
+    ``disturbances``: everything with at most so many of them was checked; -1: nothing is complete. ``is_exhausted``:
     with any number of them.
     """
 
@@ -123,7 +123,7 @@ class Walkable(Protocol[N]):
         ...
 
     def outcome(self, node: N) -> str | None:
-        """What it ended with; None while it goes on."""
+        """What it ended with; None while it continues."""
         ...
 
     def key(self, node: N) -> Hashable:
@@ -179,7 +179,7 @@ class Walk(Generic[N]):
         return self._result.disturbances == self._bounds.disturbances
 
     def _spread(self, queue: deque[int], disturbed: deque[Arrival[N]]) -> None:
-        """Go on from all of ``queue`` without a disturbance; those that follow are kept for later, if there is one."""
+        """Continue from all of ``queue`` without a disturbance; those that follow are kept for later, if there is one."""
         is_last = self._result.disturbances + 1 == self._bounds.disturbances
         while queue and not self._is_full:
             number = queue.popleft()

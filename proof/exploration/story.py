@@ -1,6 +1,6 @@
-"""A counter-example in words: what happened, one line each, by the ids that stand in the runbook.
+"""A counter-example in words: what happened, one line each, by the ids that are in the runbook.
 
-Must never leave out what somebody needs to follow it: step, outcome, decision, kill, and what was read.
+Must never leave out what a person needs to follow it: step, outcome, decision, kill, and what was read.
 """
 
 from __future__ import annotations
@@ -79,9 +79,9 @@ def _of_step(event: ev.Event) -> str:
             return f"{'taking back' if event.undo else 'step'} {event.step} fails"
         case ev.ActionIntended():
             args = "".join(f" {value}" for name, value in sorted(event.args.items()) if name != "xid")
-            return f"{'taking back: ' if event.undo else ''}{event.action}{args} at the {event.on} is to be sent"
+            return f"{'rolling back: ' if event.undo else ''}{event.action}{args} at the {event.on} is to be sent"
         case ev.UndoDone():
-            return f"{event.step} is {'not taken back' if event.skipped else 'taken back'}"
+            return f"{event.step} is {'not rolled back' if event.skipped else 'rolled back'}"
         case _:
             return ""
 
@@ -99,10 +99,10 @@ def _of_lane(event: ev.Event) -> str:
 
 
 _PLAIN: dict[type, str] = {
-    ev.RevertStarted: "it turns back",
-    ev.Escalated: "it goes on without the guarantee",
+    ev.RevertStarted: "it rolls back",
+    ev.Escalated: "it continues without the guarantee",
     ev.PointOfNoReturnPassed: "the point of no return is passed",
-    ev.AbortDeclined: "it cannot be called off",
+    ev.AbortDeclined: "it cannot be aborted",
     ev.GuardBroke: "the guard is broken",
     ev.Stalled: "it is stalled",
 }

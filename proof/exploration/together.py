@@ -67,7 +67,7 @@ class Together(Generic[P, E]):
     # --- states -------------------------------------------------------------------------------------------------------
 
     def begin(self, runbook: Runbook) -> Iterator[Way[Both]]:
-        """Every start that both services can be in: as ``runbook`` is explored alone, without what stands there for
+        """Every start that both services can be in: as ``runbook`` is explored alone, without what is there for
         another service."""
         seen: set[Hashable] = set()
         starts = [(name, self._alone(pair)) for name, pair in self._family.starts(runbook)]
@@ -102,7 +102,7 @@ class Together(Generic[P, E]):
         return _READY if half.node.lane < 0 else self._lanes.standings[half.node.lane].lane
 
     def _relies(self, half: Half[P, E]) -> bool:
-        """Was it moved behind something that is shut, or is it being moved, and nobody has given that up?"""
+        """Was it moved behind something that is shut, or is it being moved, and no one has given that up?"""
         lane = self._lane(half)
         if half.relied or not lane.holds:
             return half.relied
@@ -271,7 +271,7 @@ class Together(Generic[P, E]):
     # --- interruptions ------------------------------------------------------------------------------------------------
 
     def _interrupted(self, both: Both) -> Iterator[Way[Both]]:
-        """One lane is called off, or all of a run; a process dies, and all lanes that it led go on in another one."""
+        """One lane is aborted, or all of a run; a process dies, and all lanes that it led continue in another one."""
         aborts = [self._aborts(number) for number in both]
         kills = [[self._kills(both, who, abort=abort) for abort in (False, True)] for who in (0, 1)]
         for who in (0, 1):

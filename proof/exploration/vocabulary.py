@@ -33,7 +33,7 @@ def dos_of(runbook: Runbook) -> Iterator[Do]:
 
 def readings_of(runbook: Runbook) -> frozenset[str]:
     """The names of all readings."""
-    names = {check.reading for check in checks_of(runbook)}
+    names = {reading for check in checks_of(runbook) for _, reading in check.asks}
     names |= {step.for_each.reading for step in runbook.steps if step.for_each is not None}
     return frozenset(names.union(reading for step in runbook.steps for _, reading in compared_by(step.compare)))
 
@@ -43,11 +43,14 @@ def unexplored(runbook: Runbook, words: Words) -> list[str]:
     found: dict[str, None] = {}
     for check in checks_of(runbook):
         _look(found, check.reading, words.fields, check.where)
+        for other in check.elsewhere:
+            _look(found, other.reading, words.fields, (other.field,))
     for step in runbook.steps:
         if step.for_each is not None:
             _look(found, step.for_each.reading, words.items, step.for_each.where)
         if step.progress is not None:
-            _look(found, step.progress.reading, words.fields, (step.progress.field,))
+            for _, reading, field in step.progress.values:
+                _look(found, reading, words.fields, (field,))
         if step.compare is not None and step.compare not in words.compares:
             found[f"comparison {step.compare}"] = None
     for do in dos_of(runbook):

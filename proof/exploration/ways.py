@@ -34,7 +34,7 @@ class Way(NamedTuple, Generic[N]):
     """One transition: what happened, where it leads, what was recorded, which rules it breaks.
 
     ``by``: ``calm`` is what happens if the world stands still, ``choice`` a decision, ``course`` the world moving on by
-    itself, ``disturbance`` a mishap, a kill, an abort, somebody's doing.
+    itself, ``disturbance`` a mishap, a kill, an abort, a person's doing.
     """
 
     what: str
@@ -60,7 +60,7 @@ class Ways(Generic[P, E]):
         return self._way(Node(-1, pair, self._judge.begin()), f"start: {name}", "calm", self._lanes.begin())
 
     def outcome(self, node: Node[P, E]) -> str | None:
-        """What the lane of ``node`` ended with; None while it goes on."""
+        """What the lane of ``node`` ended with; None while it continues."""
         lane = self._lanes.standings[node.lane].lane
         return str(lane.outcome) if lane.ended else None
 
@@ -92,19 +92,19 @@ class Ways(Generic[P, E]):
             yield from self._decided(node)
 
     def called_off(self, node: Node[P, E]) -> Iterator[Way[Node[P, E]]]:
-        """Somebody asks the lane to turn back."""
+        """A person asks the lane to roll back."""
         lane = self._lanes.standings[node.lane].lane
         if not lane.ended and lane.abort is None:
             make = self._lanes.called_off
-            yield self._step(node, "somebody calls it off", "disturbance", ("abort",), lambda: make(node.lane))
+            yield self._step(node, "an operator aborts it", "disturbance", ("abort",), lambda: make(node.lane))
 
     def killed(self, node: Node[P, E], *, abort: bool) -> Iterator[Way[Node[P, E]]]:
         """The process dies, between record and perform or between perform and record, or the lane has ended and can be
-        resumed; and another one goes on, or calls it off (``abort``)."""
+        resumed; and another one continues, or aborts it (``abort``)."""
         standing = self._lanes.standings[node.lane]
         if not node.acts:
             if standing.can_resume:
-                what = "somebody resumes it" if standing.lane.ended else "the process dies; another one resumes"
+                what = "an operator resumes it" if standing.lane.ended else "the process dies; another one resumes"
                 yield self._resumed(node, node.pair, node.account, what, abort=abort)
             return
         act, base = node.acts[0], complete_pending(self._family, node.pair)
@@ -164,7 +164,7 @@ class Ways(Generic[P, E]):
     ) -> Way[Node[P, E]]:
         reached = Node(node.lane, pair, account)
         turn = self._turn(node, ("resume", abort), lambda: self._lanes.resumed(node.lane, abort=abort))
-        return self._way(reached, f"{what}, to call it off" if abort else what, "disturbance", turn, broken)
+        return self._way(reached, f"{what}, to abort it" if abort else what, "disturbance", turn, broken)
 
     def _answered(self, node: Node[P, E], undisturbed: bool) -> Iterator[Way[Node[P, E]]]:
         """The round is answered, or something happens before."""
@@ -243,7 +243,7 @@ class Ways(Generic[P, E]):
             for choice in gate.choices:
                 yield self._step(
                     node,
-                    f"at {gate.gate} somebody chooses {choice}",
+                    f"at {gate.gate} an operator chooses {choice}",
                     "choice",
                     ("rule", gate.gate, gate.item, choice),
                     lambda: self._lanes.ruled(node.lane, gate, choice),  # noqa: B023

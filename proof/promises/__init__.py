@@ -10,7 +10,7 @@ What it is fed:
       {"moment": 12.5,
        "lags": 0.0,                                    # seconds by which what anybody reads may be behind
        "sites": {"ny": {"serves": True}},
-       "services": {"A": {"changes": [[0.0, "ny", "active", "command"]],     # of what, by whom: command, somebody, …
+       "services": {"A": {"changes": [[0.0, "ny", "active", "command"]],     # of what, by whom: command, a person, …
                           "effects": [["ny", "set_role", {"role": "standby"}, 1]],
                           "lost": 0}}}                                       # only where it was counted
 

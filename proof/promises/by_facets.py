@@ -1,7 +1,7 @@
 """Promises 1 to 3 of a record, the same for every family: by the facets of its readings, and by what its actions make.
 
 A family says what its readings and actions mean in ``Meaning``, in the words of the facets. The judge shares no code with
-what it judges: for a family of the product they are said once more, from the documents alone.
+what it judges: for a family of the product they are reported once more, from the documents alone.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from proof.promises.facts import Broken, Case, LaneFacts, Plain, words
 # What is known of one side, by facet.
 Facets = Mapping[str, Any]
 SERVES, LINK, BACKLOG, MARK, REACHED, CLIENTS = "serves", "link", "backlog", "mark", "reached", "clients"
+PILOT = "pilot"  # acts, none or unknown
 # By action and argument, for each value of the argument: the facets that a site has once it has obeyed.
 Makes = Mapping[tuple[str, str], Mapping[str, Mapping[Any, bool]]]
 # By side, what one round of readings said.
@@ -22,7 +23,8 @@ Sides = Mapping[str, Facets]
 
 
 def shows_drained(sides: Sides) -> bool:
-    """Nothing waits at the source, with a link that holds; or the target has reached the source's last number."""
+    """Nothing waits at the source, with a link that holds; or the target has reached the last number of a source that was
+    read as closed in the same round, and before the target (``note`` sees to that)."""
     source, target = sides.get("source", {}), sides.get("target", {})
     mark, reached = source.get(MARK), target.get(REACHED)
     if mark is not None and reached is not None:
@@ -65,9 +67,15 @@ def note(meaning: Meaning, lane: LaneFacts, event: Plain) -> None:
     if event["kind"] != "observed":
         return
     sides: dict[str, dict[str, Any]] = {"source": {}, "target": {}}
+    asked: dict[tuple[str, str], float] = {}
     for seen in event["seen"]:
         told = {} if seen["value"] is None else meaning.facets(seen["reading"], seen["value"])
-        sides[seen["on"]] |= {facet: value for facet, value in told.items() if value is not None}
+        known = {facet: value for facet, value in told.items() if value is not None}
+        sides[seen["on"]] |= known
+        asked |= {(seen["on"], facet): seen.get("asked_at", 0.0) for facet in known}
+    is_gated = sides["source"].get(SERVES) is False
+    if not is_gated or asked.get(("source", MARK), 0.0) > asked.get(("target", REACHED), 0.0):
+        sides["source"].pop(MARK, None)  # more may have been issued since, or after the target was asked
     lane.is_drained = lane.is_drained or meaning.drained(sides)
 
 
@@ -84,7 +92,7 @@ def judge_order(meaning: Meaning, case: Case, lane: LaneFacts, order: Plain) -> 
 def _unconfirmed(meaning: Meaning, case: Case, lane: LaneFacts, order: Plain) -> Iterator[Broken]:
     """Promise 1: a site that was told not to serve was read so, after that and before this.
 
-    An escalated lane may go on past a site that has gone dark since, when an operator waives that reading by name.
+    An escalated lane may continue past a site that has gone dark since, when an operator waives that reading by name.
     """
     other = "target" if order["on"] == "source" else "source"
     if lane.accepted("unfenced") or (lane.escalated is not None and lane.waived):

@@ -1,7 +1,8 @@
 """What a check of a runbook says of a reading, both as plain data: true, false or unknown. Written down once more.
 
-A check names fields of a reading, and values that are derived from them. What they mean is said here from the documents
-alone; what is not known makes a check unknown, never false, and a value that is not of this list is unknown too.
+A check names fields of a reading, and values that are derived from them. What they mean is reported here from the
+documents alone; what is not known makes a check unknown, never false, and a value that is not of this list is unknown
+too.
 """
 
 from __future__ import annotations
@@ -27,16 +28,24 @@ def none_is(told: Iterable[bool | None]) -> bool | None:
     return False if True in said else None if None in said else True
 
 
-def holds(check: Plain, value: Plain | None) -> bool | None:
+# What the other site's reading says of a field, if it was asked before the reading that is compared with it.
+Other = Callable[[Plain], Any]
+
+
+def _untold(place: Plain) -> None:
+    del place
+
+
+def holds(check: Plain, value: Plain | None, other: Other = _untold) -> bool | None:
     """Does the reading ``value`` fit the check? None: that is not known."""
     if value is None:
         return None
-    return fits_all(value, check["where"])
+    return fits_all(value, check["where"], other)
 
 
-def fits_all(value: Plain, where: Plain) -> bool | None:
+def fits_all(value: Plain, where: Plain, other: Other = _untold) -> bool | None:
     """The same of the fields alone, for a reading or an item of one."""
-    said = [_fits(value_of(value, name), wanted) for name, wanted in where.items()]
+    said = [_fits(value_of(value, name), wanted, other) for name, wanted in where.items()]
     return False if False in said else None if None in said else True
 
 
@@ -46,17 +55,37 @@ def value_of(value: Plain, name: str) -> Any:
     return value.get(name) if derived is None else derived(value)
 
 
-def _fits(value: Any, wanted: Any) -> bool | None:
+def _fits(value: Any, wanted: Any, other: Other) -> bool | None:
     if value is None:
         return None
     if isinstance(wanted, Mapping):
-        if not isinstance(value, int | float):
-            return False
-        low, high = wanted.get("at_least"), wanted.get("at_most")
-        return (low is None or value >= low) and (high is None or value <= high)
+        return _is_within(value, wanted, other)
     if isinstance(wanted, list | tuple):
         return value in wanted
     return bool(value == wanted)
+
+
+def _is_within(value: Any, wanted: Plain, other: Other) -> bool | None:
+    """A range, or what the other site has."""
+    said: list[bool | None] = []
+    for key, place in wanted.items():
+        if place is None:
+            continue
+        if key in ("reaches", "same_as"):
+            there = other(place)
+            if there is None:
+                said.append(None)
+            elif key == "same_as":
+                said.append(bool(value == there))
+            else:
+                said.append(_is_number(value) and _is_number(there) and value >= there)
+        else:
+            said.append(_is_number(value) and (value >= place if key == "at_least" else value <= place))
+    return False if False in said else None if None in said else True
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, int | float)
 
 
 def _no(value: bool | None) -> bool | None:

@@ -14,7 +14,7 @@ _RESUMABLE = ("needs-operator", "stuck")
 
 @dataclass(frozen=True, slots=True)
 class Broken:
-    """A promise of docs/reliability.md, by number, that does not hold; ``words`` say what was found."""
+    """A promise of docs/explanation/reliability.md, by number, that does not hold; ``words`` say what was found."""
 
     promise: int
     words: str
@@ -71,7 +71,7 @@ class LaneFacts:
         )
 
     def accepted(self, *gates: str) -> bool:
-        """Did somebody answer for it by name, with a reason?"""
+        """Did a person answer for it by name, with a reason?"""
         return any(
             gate in gates and ruling["choice"] in ("attest", "waive", "accept") and ruling["by"] and ruling["reason"]
             for gate, ruling in self.decided
@@ -103,7 +103,7 @@ class Hearing:
 
 @dataclass(slots=True)
 class Case:
-    """One run, as far as it is recorded. ``begun``: what was true when it began.
+    """One run, as far as it is recorded. ``begun``: what was true when it started.
 
     ``is_whole``: the judge hears all of it, and when each reading was asked; then ``passages`` are kept. ``offset``: by
     how many seconds the record is ahead of the world. ``batch``: the last record before those that are written together
@@ -134,7 +134,7 @@ class Case:
 
     @classmethod
     def of(cls, plan: Plain, world: Plain | None, *, is_whole: bool = False) -> Case:
-        """The case of a run that is about to begin."""
+        """The case of a run that is about to start."""
         lanes = {service: LaneFacts(service) for service in plan["services"]}
         case = cls(plan, world, lanes, {step["id"]: step for step in plan["runbook"]["steps"]}, is_whole=is_whole)
         if is_whole:
@@ -259,7 +259,7 @@ def _abort_declined(lane: LaneFacts, event: Plain, number: int) -> None:
 
 def _lane_ended(lane: LaneFacts, event: Plain, number: int) -> None:
     lane.outcome = event["outcome"]
-    # One that could not roll back has given up all the same, until it is resumed.
+    # One that could not roll back has given up anyway, until it is resumed.
     lane.is_turning = lane.is_turning and lane.outcome == "needs-operator"
 
 
@@ -297,14 +297,14 @@ _TAKE = {
 
 
 def changes_since(case: Case, lane: LaneFacts, world: Plain) -> list[Sequence[Any]]:
-    """What was changed of a service since the run began: moment, site, what it is now, by whom."""
-    # By their number: where nothing takes time, what somebody does can be of the very moment in which a run begins.
+    """What was changed of a service since the run started: moment, site, what it is now, by whom."""
+    # By their number: where nothing takes time, what a person does can be of the very moment in which a run starts.
     before = 0 if case.begun is None else len(case.begun["services"][lane.service]["changes"])
     return list(world["services"][lane.service]["changes"][before:])
 
 
 def read_moment(case: Case, lane: LaneFacts, order: Plain) -> float | None:
-    """The world's moment at which the first of what an order stands on was asked; None: not known."""
+    """The world's moment at which the first of what an order depends on was asked; None: not known."""
     last = case.passages[lane.service].last if case.is_whole and "now" in order else None
     if last is None or last.stands_on is None:
         return None

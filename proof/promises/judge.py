@@ -77,11 +77,11 @@ class Judge:
         self.case.hearing.said.add((service, gate["gate"], gate["item"], choice, by, gate["why"]))
 
     def left(self) -> None:
-        """Nobody is at the terminal any more."""
+        """No one is at the terminal any more."""
         self.case.hearing.has_left = True
 
     def planned(self, digest: str) -> None:
-        """The plan has this digest from now on; what was said about another one is void."""
+        """The plan has this digest from now on; what was reported about another one is void."""
         if digest != self.case.hearing.digest:
             self.case.hearing.digest = digest
             self.case.hearing.words.clear()
@@ -113,7 +113,7 @@ class Judge:
             self.record(record, world, epoch=epoch)
 
     def _conduct(self, record: Plain) -> None:
-        """What a whole run is asked besides: what its decisions stand on, and whether they come in their time."""
+        """What a whole run is asked besides: what its decisions depend on, and whether they come in their time."""
         case, event = self.case, record["event"]
         if record["at"] < case.at:
             self._find(Broken(12, f"record {record['seq']} is dated before the one before it"))
@@ -153,7 +153,8 @@ class Judge:
         if not is_fresh or lane.outcome is not None:
             return
         values = {(seen["on"], seen["reading"]): seen["value"] for seen in event["seen"]}
-        seen = Round(record["seq"], min(one["asked_at"] for one in event["seen"]) - case.offset, values)
+        times = {(one["on"], one["reading"]): one["asked_at"] - case.offset for one in event["seen"]}
+        seen = Round(record["seq"], min(times.values()), values, times)
         lane.see(seen, event["gauge"], at, case.steps.get(lane.step))
         self._find(*judge_overdue(case, lane, seen))
 
@@ -176,18 +177,18 @@ class Judge:
                 lane.ordered.append(order)
             return
         if lane is None:
-            self._find(Broken(4, f"{order['service']}: it is not of this run, and is told {order['action']}"))
+            self._find(Broken(4, f"{order['service']}: it is not of this run, and is reported {order['action']}"))
             return
         order = {**order, "read": read_moment(self.case, lane, order)}
         self._find(*judge_order(self._rules, self.case, lane, order, self._epoch, world))
         lane.ordered.append({**order, **self._rules.noted(order, world)})
 
     def lasting(self, world: Plain) -> None:
-        """All runs of the world are over, or nobody leads them: what each has reached for good is still so."""
+        """All runs of the world are over, or no one leads them: what each has reached for good is still so."""
         self._find(*judge_lasting(self._rules, self.case, world))
 
     def claimed(self, claims: Mapping[str, Plain], world: Plain) -> None:
-        """What a report says of each service, once nobody leads the run any more."""
+        """What a report says of each service, once no one leads the run any more."""
         for name, claim in claims.items():
             lane = self.case.lanes[name]
             self._find(*self._rules.claim(self.case, lane, claim, world))
@@ -198,7 +199,7 @@ class Judge:
         return any(self._rules.counts(self.case, lane) for lane in self.case.lanes.values())
 
     def end(self, world: Plain) -> None:
-        """Nobody leads the run any more, and nothing is on its way."""
+        """No one leads the run any more, and nothing is on its way."""
         if self.case.outcome is None and not self.case.is_paused:
             self._find(Broken(4, "the run has no named end"))
         self._find(*judge_world(self._rules, self.case, world), *judge_end(self._rules, self.case, world))

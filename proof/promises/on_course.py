@@ -1,4 +1,4 @@
-"""The course of a run: the order of its steps and ends, who calls it off, which lanes begin when, and who may approve."""
+"""The course of a run: the order of its steps and ends, who aborts it, which lanes start when, and who may approve."""
 
 from __future__ import annotations
 
@@ -35,13 +35,13 @@ def judge_course(case: Case, lane: Passage, event: Plain, at: float) -> Iterator
 
 
 def _goes_on_though_called_off(lane: Passage, event: Plain) -> Iterator[Broken]:
-    """Promise 12: a lane that is called off begins nothing new."""
+    """Promise 12: a lane that is aborted starts nothing new."""
     if lane.abort_at and not lane.is_reverting:
         yield Broken(12, f"{lane.service}: {event['kind']} {event['step']}, after it was aborted")
 
 
 def _out_of_turn(case: Case, lane: Passage, event: Plain) -> Iterator[Broken]:
-    """Promise 17: a step begins once every one before it is done, left out, or answered for."""
+    """Promise 17: a step starts once every one before it is done, left out, or answered for."""
     names = list(case.steps)
     wanted = names[len(lane.finished)] if len(lane.finished) < len(names) else "nothing"
     if event["step"] != wanted:
@@ -49,7 +49,7 @@ def _out_of_turn(case: Case, lane: Passage, event: Plain) -> Iterator[Broken]:
 
 
 def _turned_back(case: Case, lane: Passage, event: Plain) -> Iterator[Broken]:
-    """Promises 1, 3 and 4: who turns back was told to, knows what was obeyed, and cannot have passed the point of no
+    """Promises 1, 3 and 4: who rolls back was told to, knows what was obeyed, and cannot have passed the point of no
     return."""
     if not lane.told_to_revert and not lane.abort_at:
         yield Broken(3, f"{lane.service}: rolls back, and no one decided that")
@@ -63,7 +63,7 @@ def _turned_back(case: Case, lane: Passage, event: Plain) -> Iterator[Broken]:
 
 
 def _declined(case: Case, lane: Passage) -> Iterator[Broken]:
-    """Promise 12: only who cannot turn back any more, or does so already, goes on."""
+    """Promise 12: only who cannot roll back any more, or does so already, continues."""
     step = case.steps.get(lane.step)
     in_doubt = step is not None and step["point_of_no_return"] and any(one.may_have_obeyed for one in lane.tried)
     if not (in_doubt or lane.is_past or lane.is_escalated or lane.is_reverting or lane.holds_for_others):
@@ -89,13 +89,13 @@ def _ended(case: Case, lane: Passage, event: Plain) -> Iterator[Broken]:
 
 
 def _decided(case: Case, lane: Passage, event: Plain) -> Iterator[Broken]:
-    """Promise 3: what is recorded of a person was said by that person, to that question; and where a person is there,
-    nobody decides in their place."""
+    """Promise 3: what is recorded of a person was reported by that person, to that question; and where a person is there,
+    no one decides in their place."""
     ruling, gate = event["ruling"], event["gate"]
     opened = case.lanes[lane.service].gates.get((gate, event["item"]))
     beforehand = case.plan["policy"]["transactions"].get(event["item"])
     if event["item"] is not None and (opened is None or beforehand == ruling):
-        return  # decided beforehand
+        return  # decided in advance
     why = "" if opened is None else opened["why"]
     if ruling["by"] != "policy":
         known = (lane.service, gate, event["item"], ruling["choice"], ruling["by"])
@@ -112,7 +112,7 @@ def _decided(case: Case, lane: Passage, event: Plain) -> Iterator[Broken]:
 
 
 def _not_its_turn(case: Case, lane: Passage) -> Iterator[Broken]:
-    """Promise 4: lanes begin wave after wave; once too many have failed, none does."""
+    """Promise 4: lanes start wave after wave; once too many have failed, none does."""
     waves = case.plan["waves"]
     if waves is None:
         return
@@ -162,7 +162,7 @@ def judge_own(case: Case, event: Plain) -> Iterator[Broken]:
             for name, lane in case.lanes.items():
                 if any(one.effect is None for one in lane.intents.values()):
                     yield Broken(4, f"{name}: the run pauses, and does not await what it has sent")
-        # What was said counts up to here: the next process may lead a plan with other decisions.
+        # What was reported counts up to here: the next process may lead a plan with other decisions.
         case "gate.decided" if event["gate"] == "approval" and event["ruling"]["choice"] != "deny":
             yield from _unapproved(case)
         case "approval.given":
@@ -174,7 +174,7 @@ def judge_own(case: Case, event: Plain) -> Iterator[Broken]:
 
 
 def judge_heard(case: Case) -> Iterator[Broken]:
-    """Promise 12: who calls a run off is heard by every lane that can still hear it, once, and by no later beginning."""
+    """Promise 12: who calls a run off is heard by every lane that can still hear it, once, and by no later start."""
     for name, lane in case.passages.items():
         asked = case.hearing.called_off.get(name, 0)
         if lane.aborts > asked:
@@ -184,7 +184,7 @@ def judge_heard(case: Case) -> Iterator[Broken]:
 
 
 def judge_fail_fast(case: Case, lane: Passage, event: Plain) -> Iterator[Broken]:
-    """Promise 12: with fail-fast, once a lane did not get there, those that can turn back begin nothing more."""
+    """Promise 12: with fail-fast, once a lane did not get there, those that can roll back start nothing more."""
     if not case.plan["policy"]["fail_fast"] or event["kind"] != "step.started" or lane.abort_at or lane.has_declined:
         return
     failed = [name for name in _failed(case) if case.ended_at[name] <= case.batch and name not in case.forgiven]

@@ -70,7 +70,7 @@ def _by_the_skin(order: Plain) -> Iterator[Broken]:
 
 
 def _gives_up_into_a_question(case: Case, lane: LaneFacts, order: Plain, intent: Intent | None) -> Iterator[Broken]:
-    """Promise 16: where nobody can be asked, the source gives up its clients only once every question that will surely
+    """Promise 16: where no one can be asked, the source gives up its clients only once every question that will surely
     come has its answer."""
     if case.is_attended or intent is None:
         return
@@ -104,17 +104,17 @@ def _unrecorded(lane: LaneFacts, order: Plain, intent: Intent | None) -> Iterato
 
 
 def _stands_on_what_is_old(case: Case, lane: LaneFacts, order: Plain, intent: Intent | None) -> Iterator[Broken]:
-    """Promise 15: what a command stands on is young when it leaves, however long it had to wait."""
+    """Promise 15: what a command depends on is young when it leaves, however long it had to wait."""
     tried = case.passages[lane.service].last if case.is_whole and "now" in order else None
     if intent is None or tried is None or tried.number != intent.event["intent"] or tried.stands_on is None:
         return
     step = case.steps[intent.event["step"]]
     if order["now"] - tried.stands_on.asked > seconds(step.get("max_age"), MAX_AGE_S) + NEAR_S:
-        yield Broken(15, f"{words(order)}, and what it stands on is too old by now")
+        yield Broken(15, f"{words(order)}, and its readings are too old by now")
 
 
 def _again(lane: LaneFacts, order: Plain, intent: Intent | None, world: Plain | None) -> Iterator[Broken]:
-    """Promise 4: what cannot be taken back is sent again only once it is shown that it had no effect."""
+    """Promise 4: what cannot be undone is sent again only once it is shown that it had no effect."""
     if intent is not None and intent.orders:
         yield Broken(4, f"{words(order)}, {intent.orders + 1} times for one intent")
     for earlier in lane.intents.values():

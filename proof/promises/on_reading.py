@@ -1,4 +1,4 @@
-"""What an action stands on, and what shows that it is done: each decision of a lane against what was read before it."""
+"""What an action depends on, and what shows that it is done: each decision of a lane against what was read before it."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from proof.promises.durations import seconds
 from proof.promises.facts import Broken, Case, Plain
 from proof.promises.passage import NEAR_S, Checks, Passage
 
-# Answers by which somebody speaks for a whole step.
+# Answers by which a person speaks for a whole step.
 _ANSWERS = frozenset({"attest", "waive", "later", "accept"})
 _NO_CHANGE = frozenset({"rejected", "not-sent"})
-# Unless the step says so, what an action stands on was read within so many seconds before it.
+# Unless the step says so, what an action depends on was read within so many seconds before it.
 MAX_AGE_S = 30.0
 
 
@@ -44,13 +44,13 @@ def judge_reading(case: Case, lane: Passage, event: Plain, at: float) -> Iterato
 
 
 def task_of(step: Plain, *, undo: bool) -> Plain:
-    """The step itself, or what takes it back."""
+    """The step itself, or what undoes it."""
     found: Plain = step["undo"] if undo else step
     return found
 
 
 def _stands_on_nothing(lane: Passage, step: Plain, event: Plain, at: float) -> Iterator[Broken]:
-    """Promise 15: an action stands on what was read under the present mark, in one round, and lately."""
+    """Promise 15: an action depends on what was read under the present mark, in one round, and lately."""
     reconfirm = () if event["undo"] or lane.is_escalated else step.get("reconfirm", ())
     require: Checks = (*task_of(step, undo=event["undo"])["require"], *reconfirm)
     what = f"{lane.service}: {step['id']} is {'rolled back' if event['undo'] else 'done'}"
@@ -79,7 +79,7 @@ def _about(age: float) -> str:
 
 
 def _does_not_apply(lane: Passage, step: Plain, event: Plain) -> Iterator[Broken]:
-    """Promise 17: a step that applies only if something is so is done once that was read, since it was begun; and a
+    """Promise 17: a step that applies only if something is so is done once that was read, since it was started; and a
     changing one since the run was resumed, too, unless it has changed a part already, which cannot stay so."""
     is_partly = lane.last is not None and lane.last.is_partly
     if step["only_if"] and not is_partly and not lane.applies and not event.get("undo"):
@@ -105,7 +105,7 @@ def _sent_before_proof(lane: Passage, step: Plain, event: Plain) -> Iterator[Bro
 
 
 def _not_shown(lane: Passage, step: Plain, task: Plain, kind: str) -> Iterator[Broken]:
-    """Promise 17: a step counts as done, or as taken back, once a reading since showed it; or somebody speaks for it."""
+    """Promise 17: a step counts as done, or as undone, once a reading since showed it; or a person speaks for it."""
     said = lane.previous
     if said.get("kind") == "gate.decided" and said["ruling"]["choice"] in _ANSWERS and kind == "step.done":
         return
@@ -190,6 +190,6 @@ def _waived_though_known(lane: Passage, step: Plain) -> Iterator[Broken]:
 
 
 def stood_before(lane: Passage, step: Plain, event: Plain) -> bool | None:
-    """Did what the action is to do hold already in the round that it stands on?"""
+    """Did what the action is to do hold already in the round that it depends on?"""
     checks: Any = task_of(step, undo=event["undo"])["expect"]
     return None if lane.round is None or not checks else lane.round.holds(checks)

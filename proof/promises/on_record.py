@@ -52,9 +52,9 @@ def _out_of_order(case: Case, lane: LaneFacts, event: Plain) -> Iterator[Broken]
         if same and may_have_obeyed and case.steps[said["step"]].get("expect"):
             yield Broken(4, f"{lane.service}: intent {number} repeats {said['intent']}, which is in doubt")
     if event["undo"] and not lane.is_reverting:
-        yield Broken(1, f"{lane.service}: {event['step']} is taken back, and the lane is not turning back")
+        yield Broken(1, f"{lane.service}: {event['step']} is rolled back, and the lane is not reverting")
     if event["undo"] and (not lane.reversible or lane.reversible[-1] != event["step"]):
-        yield Broken(1, f"{lane.service}: {event['step']} is taken back before what was done after it")
+        yield Broken(1, f"{lane.service}: {event['step']} is rolled back before what was done after it")
 
 
 def _ended_twice(lane: LaneFacts, event: Plain) -> Iterator[Broken]:
@@ -65,7 +65,7 @@ def _ended_twice(lane: LaneFacts, event: Plain) -> Iterator[Broken]:
 
 
 def _not_to_be_decided(case: Case, lane: LaneFacts, event: Plain) -> Iterator[Broken]:
-    """Promise 3: decided by somebody, for a reason, and among what was asked; alone, as the runbook says."""
+    """Promise 3: decided by a person, for a reason, and among what was asked; alone, as the runbook says."""
     ruling, gate = event["ruling"], event["gate"]
     if not ruling["by"] or not ruling["reason"]:
         yield Broken(3, f"{lane.service}: {gate} is decided by {ruling['by']!r} for {ruling['reason']!r}")
@@ -74,7 +74,7 @@ def _not_to_be_decided(case: Case, lane: LaneFacts, event: Plain) -> Iterator[Br
     if event["item"] is not None:
         beforehand = policy["transactions"].get(event["item"])
         if opened is None and (beforehand is None or beforehand["choice"] != ruling["choice"]):
-            yield Broken(7, f"{lane.service}: {event['item']} is decided, and nobody was asked")
+            yield Broken(7, f"{lane.service}: {event['item']} is decided, and no question was asked")
         return
     if opened is None:
         yield Broken(3, f"{lane.service}: {gate} is decided, and was not open")
@@ -82,16 +82,16 @@ def _not_to_be_decided(case: Case, lane: LaneFacts, event: Plain) -> Iterator[Br
     if ruling["choice"] not in opened["choices"]:
         yield Broken(3, f"{lane.service}: {gate} is decided {ruling['choice']}, which was not offered")
     if ruling["by"] == "policy" and ruling["choice"] not in (policy["on_gate"].get(gate), _alone(case, lane, opened)):
-        yield Broken(3, f"{lane.service}: nobody was there, and {gate} was decided {ruling['choice']}")
+        yield Broken(3, f"{lane.service}: there was no operator, and {gate} was decided {ruling['choice']}")
 
 
 def _alone(case: Case, lane: LaneFacts, opened: Plain) -> str:
-    """What the runbook says for when nobody can be asked; for questions that are not in it, what was said then."""
+    """What the runbook says for when no one can be asked; for questions that are not in it, what was reported then."""
     step = case.steps.get(opened["step"], {})
     for key in ("when_guard_breaks", "when_stalled", "ask"):
         rule = step.get(key)
         if rule and rule["gate"] == opened["gate"]:
-            # Who cannot turn back any more, stops.
+            # Who cannot roll back any more, stops.
             forward = rule["unattended"] != "revert" or not (lane.is_committed or lane.escalated)
             return str(rule["unattended"]) if forward else "stop"
     return str(opened["unattended"])
@@ -105,21 +105,21 @@ def _escalated(lane: LaneFacts, event: Plain) -> Iterator[Broken]:
 
 
 def _undo_order(lane: LaneFacts, event: Plain) -> Iterator[Broken]:
-    """Promise 1: the last change is taken back first."""
+    """Promise 1: the last change is undone first."""
     if not lane.reversible or lane.reversible[-1] != event["step"]:
-        yield Broken(1, f"{lane.service}: {event['step']} is taken back out of order")
+        yield Broken(1, f"{lane.service}: {event['step']} is rolled back out of order")
 
 
 def _undo_unknown(lane: LaneFacts, event: Plain) -> Iterator[Broken]:
-    """Promise 1: everything that was changed is taken back, in the order it was done; past the point, nothing is."""
+    """Promise 1: everything that was changed is undone, in the order it was done; past the point, nothing is."""
     undo = list(event["undo"])
     if lane.is_committed:
-        yield Broken(1, f"{lane.service}: turns back after its point of no return")
+        yield Broken(1, f"{lane.service}: rolls back after its point of no return")
     if undo[: len(lane.reversible)] != lane.reversible:
-        yield Broken(1, f"{lane.service}: did {lane.reversible}, and means to take back {undo}")
+        yield Broken(1, f"{lane.service}: did {lane.reversible}, and intends to roll back {undo}")
     tried = {one.event["step"] for one in lane.intents.values() if one.effect not in ("rejected", "not-sent")}
     if any(step not in tried for step in undo[len(lane.reversible) :]):
-        yield Broken(1, f"{lane.service}: means to take back {undo}, and did {lane.reversible}")
+        yield Broken(1, f"{lane.service}: intends to roll back {undo}, and did {lane.reversible}")
 
 
 def _misnamed(case: Case, event: Plain) -> Iterator[Broken]:

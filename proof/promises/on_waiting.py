@@ -111,7 +111,7 @@ def _wrong_number(lane: Passage, step: Plain, event: Plain) -> Iterator[Broken]:
 
 
 def judge_overdue(case: Case, lane: Passage, seen: Round) -> Iterator[Broken]:
-    """Promise 4: what is due happens: a lane never goes on looking on for ever. ``lane`` has taken ``seen`` in."""
+    """Promise 4: what is due happens: a lane never continues looking on for ever. ``lane`` has taken ``seen`` in."""
     step = case.steps.get(lane.step)
     if step is None:
         return

@@ -36,7 +36,7 @@ def _unasked(rules: Rules, case: Case, lane: LaneFacts, service: Plain) -> Itera
 
 
 def judge_end(rules: Rules, case: Case, world: Plain) -> Iterator[Broken]:
-    """Promises of a run that nobody leads any more; everything that was on its way has arrived."""
+    """Promises of a run that no one leads any more; everything that was on its way has arrived."""
     for name, service in world["services"].items():
         lane = case.lanes.get(name)
         if lane is None and any(name in other.lanes for other in case.others):

@@ -1,4 +1,4 @@
-"""How a lane passes through its runbook, step by step: what its decisions could stand on. Gathers, and judges nothing.
+"""How a lane passes through its runbook, step by step: what its decisions could depend on. Gathers, and judges nothing.
 
 Kept only where the judge hears the whole of a run, and when each reading was asked (``Judge.asked``). All moments here
 are the world's, whatever the clock of the process that wrote the record.
@@ -9,9 +9,10 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
-from proof.promises.checks import holds
+from proof.promises.checks import holds, value_of
 
 Plain = Mapping[str, Any]
 Checks = Sequence[Plain]
@@ -52,16 +53,28 @@ class Asked:
 
 @dataclass(frozen=True, slots=True)
 class Round:
-    """Readings that are in one record: ``asked`` is when the first of them was asked."""
+    """Readings that are in one record: ``asked`` is when the first of them was asked, ``times`` when each was."""
 
     number: int
     asked: float
     values: Mapping[tuple[str, str], Plain | None]
+    times: Mapping[tuple[str, str], float] = field(default_factory=dict)
 
     def holds(self, checks: Checks) -> bool | None:
         """Do all ``checks`` hold in it? One that is false outweighs one that is unknown."""
-        said = [holds(check, self.values.get((check["on"], check["reading"]))) for check in checks]
+        said = [
+            holds(check, self.values.get((check["on"], check["reading"])), partial(self._there, check))
+            for check in checks
+        ]
         return False if False in said else None if None in said else True
+
+    def _there(self, check: Plain, place: Plain) -> Any:
+        """What the other site's reading says; unknown where it was asked after the one that is compared with it."""
+        there = self.values.get((place["on"], place["reading"]))
+        asked, compared = (self.times.get((one["on"], one["reading"])) for one in (place, check))
+        if there is None or asked is None or compared is None or asked > compared:
+            return None
+        return value_of(there, place["field"])
 
 
 @dataclass(slots=True)
@@ -102,7 +115,7 @@ class Passage:
     left_at: float = 0.0  # like ``step_at``, minus the time for which earlier processes watched
     watched_at: float = 0.0  # when the last round of readings was asked for
     applies: bool = False
-    applied: bool = False  # since the step was begun, whatever came in between
+    applied: bool = False  # since the step was started, whatever came in between
     is_waived: bool = False
     has_failed: bool = False
     failed_unknown: bool = False

@@ -104,7 +104,7 @@ class SimulatedAdapter:
 
 
 class _WatchedPermit:
-    """The permit itself, and then a word to the onlooker: from here on the command leaves."""
+    """The permit itself, and then a word to the onlooker: from now on the command leaves."""
 
     def __init__(self, inner: Permit, adapter: SimulatedAdapter, action: str, call: Call) -> None:
         self._inner, self._adapter, self._action, self._call = inner, adapter, action, call

@@ -1,4 +1,4 @@
-"""After a night: the record must prove itself, tell what the last process believed, and say SIMULATED."""
+"""After a simulated run: the record must prove itself, tell what the last process believed, and say SIMULATED."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from proof.simulation.led import Led
     from proof.simulation.night import SimulatedRun
 
-# docs/operations.md, "Exit codes"; a run that is not at its end needs somebody.
+# docs/reference/outcomes.md, "Exit codes"; a run that has not finished needs an operator.
 _EXIT_CODES = {"done": 0, "refused": 3, "reverted": 5, "escalated": 9, "needs-operator": 6, "stuck": 7}
 _TAMPERED_EVERY = 10  # seeds
 
@@ -34,7 +34,7 @@ def record_findings(
     *,
     is_of_one_clock: bool = True,
 ) -> Iterator[Broken]:
-    """Promises 11, 12, 13 and 17 of a run that nobody leads any more; ``judge`` hears what its report says. How long
+    """Promises 11, 12, 13 and 17 of a run that no one leads any more; ``judge`` hears what its report says. How long
     something took is told by no record of clocks that differ. ``believed``: what the last process took the run to be;
     None where people said what must not be on record."""
     try:
@@ -68,7 +68,7 @@ _CLAIMS = {"roles", "lets_clients_in", "outage_seconds"}
 
 
 def tampering(journal: Journal, run: str, seed: int) -> Iterator[Broken]:
-    """Promise 11, now and then: what somebody changes afterwards is noticed."""
+    """Promise 11, now and then: what a person changes afterwards is noticed."""
     if seed % _TAMPERED_EVERY == 0:
         lines = [{"run": run, **link._asdict()} for link in journal.links(run)]
         yield from _tampering(lines, Random(seed))
@@ -95,11 +95,11 @@ def _tampering(lines: Sequence[Mapping[str, Any]], chance: Random) -> Iterator[B
         yield Broken(11, f"{what} of record {at + 1} is not found")
 
 
-# How somebody changes the store itself, and what must be noticed.
+# How a person changes the store itself, and what must be noticed.
 _CHANGES = {
     "a missing end": "DELETE FROM events WHERE run = :run AND seq = (SELECT seq FROM runs WHERE run = :run)",
     "another end": "UPDATE runs SET head = 'x' || substr(head, 2) WHERE run = :run",
-    "an end that was taken back": "UPDATE runs SET seq = seq - 1 WHERE run = :run",
+    "an end that was undone": "UPDATE runs SET seq = seq - 1 WHERE run = :run",
 }
 
 
@@ -132,7 +132,7 @@ def secrets_told(store: SimulatedJournal, forms: Sequence[str]) -> Iterator[Brok
 
 def tries_again(simulation: SimulatedRun, led: Led) -> Iterator[Broken]:
     """Promise 5: the services of a run that has ended are free for others, those of one that can be resumed are not; and
-    what was asked with one key is not begun again."""
+    what was asked with one key is not started again."""
     lanes = led.judge.case.lanes.values()
     is_free = all(lane.outcome not in (None, "needs-operator", "stuck") for lane in lanes)
     made = ev.RunCreated(plan=led.plan, by="bob", version="0")
@@ -142,7 +142,7 @@ def tries_again(simulation: SimulatedRun, led: Led) -> Iterator[Broken]:
         except (KeyUsed, LeaseHeld):
             pass
         else:
-            yield Broken(5, "the same was begun once more with one and the same key")
+            yield Broken(5, "the same run was started once more with one and the same key")
             return
     if simulation.is_taken(led) or any(one.is_refused for one in simulation.leds):
         return
@@ -153,11 +153,11 @@ def tries_again(simulation: SimulatedRun, led: Led) -> Iterator[Broken]:
         if not _can_begin(simulation, led, made):
             yield Broken(5, "the run has ended, and its services are still claimed")
     elif not is_free and _can_begin(simulation, led, made):
-        yield Broken(5, "another run could begin with services of a run that is not at its end")
+        yield Broken(5, "another run could start with services of an unfinished run")
 
 
 def _can_begin(simulation: SimulatedRun, led: Led, made: ev.RunCreated) -> bool:
-    """Could somebody begin the same now?"""
+    """Could a person start the same now?"""
     again = f"{led.name}-again"
     try:
         create_run(simulation.store, simulation.clock, again, made)

@@ -11,7 +11,7 @@ from typing import Any
 
 from orchestrator.model.plan import Policy, Ruling, Waves
 from proof.simulation import draw_more
-from proof.simulation.families import SIMULATIONS
+from proof.simulation.families import simulation_of
 from proof.simulation.journal import SECRET
 from proof.simulation.plans import readings_of
 from proof.simulation.scene import FamilyDraw, Scene
@@ -28,7 +28,7 @@ from proof.simulation.story import (
     runbook_of,
 )
 
-_ENDLESS = frozenset({"retry"})  # decided beforehand, it has no end in a world that does not mend
+_ENDLESS = frozenset({"retry"})  # decided in advance, it has no end in a world that does not fix
 _ANSWERS = ("first", "revert", "escalate", "retry", "stop", "commit", "rollback", "waive", "attest", "accept", "wait")
 _STRIKES: Sequence[tuple[StrikeKind, int]] = (
     ("kill", 50),
@@ -38,14 +38,14 @@ _STRIKES: Sequence[tuple[StrikeKind, int]] = (
     ("abort", 8),
     ("answer", 8),
 )
-_LOCKED_OUT, _LOCKED_OUT_LATER = 0.03, 0.08  # of all nights; later, only who opens a session anew is met
+_LOCKED_OUT, _LOCKED_OUT_LATER = 0.03, 0.08  # of all simulated runs; later, only who opens a session again is met
 _LOCKED_FOR = ("", " 1s", " 6s", " 25s")
 # Clocks of two machines differ, by hours now and then; that of one may step while it is down.
 _OFF_ELSEWHERE = (0.0, 0.0, 1.0, -1.0, 30.0, -30.0, 7_200.0, -3_600.0)
 _STEPPED = (0.0, 0.0, -30.0, 600.0, -7_200.0)
 _UNTOLD = 0.08
 _RARE = 0.03  # of the simulated runs, taken from all other kinds
-_FROM_ELSEWHERE = 0.3  # of the nights in which somebody is asked
+_FROM_ELSEWHERE = 0.3  # of the simulated runs in which a person is asked
 _ON_DISK_EVERY = 25  # a real file costs more than all the rest of a story
 
 
@@ -53,7 +53,7 @@ def draw(seed: int, kinds: Sequence[Kind] = KINDS) -> Story:
     """The story of ``seed``, of one of ``kinds``."""
     chance = Random(f"failover {seed}")
     kind = _kind(chance, seed, kinds)
-    family = SIMULATIONS[family_of(kind)].draw
+    family = simulation_of(family_of(kind)).draw
     scene = family.scene(chance, kind)
     story = Story(
         seed=seed,
@@ -83,7 +83,7 @@ def draw(seed: int, kinds: Sequence[Kind] = KINDS) -> Story:
 
 def _kind(chance: Random, seed: int, kinds: Sequence[Kind]) -> Kind:
     """The runbook. Those without a weight are drawn separately, so that the seeds of all others keep their stories."""
-    weights = [SIMULATIONS[family_of(one)].draw.weights[one] for one in kinds]
+    weights = [simulation_of(family_of(one)).draw.weights[one] for one in kinds]
     rare = [one for one, weight in zip(kinds, weights, strict=True) if not weight]
     usual = chance.choices(kinds, weights)[0] if any(weights) else chance.choice(rare)
     apart = Random(f"failover seldom kind {seed}")
@@ -112,7 +112,7 @@ def _with_more(story: Story, scene: Scene, family: FamilyDraw, strikes: tuple[Fa
 
 def _account(seed: int) -> tuple[str, ...]:
     """Now and then an account is not accepted, once or for a while: by the first who is asked, or in the middle of the
-    run. Drawn apart from the rest, so that it is one thing more in a night, and not another night."""
+    run. Drawn apart from the rest, so that it is one thing more in a simulated run, and not another night."""
     first, later = Random(f"failover account {seed}"), Random(f"failover account later {seed}")
     faults = []
     if first.random() < _LOCKED_OUT:
@@ -123,7 +123,7 @@ def _account(seed: int) -> tuple[str, ...]:
 
 
 def _untold(seed: int, kind: Kind, family: FamilyDraw) -> tuple[Omission, ...]:
-    """Now and then something is not told that the runbook asks for, perhaps only once. Drawn apart, too."""
+    """Now and then something is not reported that the runbook asks for, perhaps only once. Drawn apart, too."""
     chance = Random(f"failover untold {seed}")
     if chance.random() >= _UNTOLD:
         return ()
@@ -135,7 +135,7 @@ def _untold(seed: int, kind: Kind, family: FamilyDraw) -> tuple[Omission, ...]:
 
 
 def _elsewhere(story: Story, strikes: Sequence[FaultEvent], family: FamilyDraw) -> tuple[FaultEvent, ...]:
-    """Where somebody is asked at the desk, somebody else may answer from another terminal. Drawn apart, too."""
+    """Where a person is asked at the desk, another person may answer from another terminal. Drawn apart, too."""
     chance = Random(f"failover other terminal {story.seed}")
     if story.person is None or chance.random() >= _FROM_ELSEWHERE:
         return ()
@@ -154,7 +154,7 @@ def _waves(chance: Random, services: Sequence[str]) -> Waves | None:
 def _omissions(chance: Random, family: FamilyDraw) -> tuple[Omission, ...]:
     if chance.random() < 0.8:
         return ()
-    chosen = chance.sample(family.omitted, k=chance.choice((1, 1, 2)))
+    chosen = chance.sample(family.omitted, k=min(chance.choice((1, 1, 2)), len(family.omitted)))
     return tuple(
         Omission(reading=reading, field=field, skip=chance.randrange(6), times=chance.choice((1, 3, 10, 1_000)))
         for reading, field in chosen
@@ -198,7 +198,7 @@ def _policy(chance: Random, family: FamilyDraw, scene: Scene) -> Policy:
 
 
 def _strikes(chance: Random, story: Story, calls: Sequence[str]) -> tuple[FaultEvent, ...]:
-    """What happens to processes, at instants of their own."""
+    """What happens to processes, at separate instants."""
     # About as many instants as the run has; later ones hit what comes after a death.
     spread = (60 + 50 * len(story.services)) * chance.choice((1, 1, 2))
     instants = sorted(chance.sample(range(1, spread), k=chance.choice((0, 0, 1, 1, 1, 2, 2, 3, 5))))

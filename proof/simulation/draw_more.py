@@ -1,6 +1,6 @@
 """Draws what is beside a run: other runs of the same world, people who have to agree, devices that take their time.
 
-Each kind is drawn from a number of its own, so that it is one thing more in a night, and not another night.
+Each kind is drawn from a separate number, so that it is one thing more in a simulated run, and not another night.
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ def sought(seed: int) -> Sought | None:
         return None
     needed = chance.choice((1, 1, 2))
     words = [_word(chance) for _ in range(chance.choice((0, 1, 2, 3, 4)))]
-    # Mostly it comes to something, or few runs would begin.
+    # Mostly it comes to something, or few runs would start.
     if chance.random() < 0.6:
         words += [Word(after=3.0 + number, by=name) for number, name in enumerate(("bob", "eve")[:needed])]
     return Sought(
@@ -91,7 +91,7 @@ def keyed(seed: int) -> bool:
     return Random(f"failover key {seed}").random() < _KEYED
 
 
-# What happens to processes besides: how likely in a night, how long, and where.
+# What happens to processes besides: how likely in a simulated run, how long, and where.
 _BESIDES: Mapping[StrikeKind, float] = {
     "step": 0.16,
     "signal": 0.06,
@@ -106,7 +106,7 @@ _ON_DISK: Mapping[StrikeKind, float] = {"journal replaced": 0.25, "torn": 0.2}
 
 
 def strikes(story: Story, family: FamilyDraw, taken: Sequence[FaultEvent]) -> tuple[FaultEvent, ...]:
-    """Each kind at an instant of its own: any, or next to one of the commands."""
+    """Each kind at a separate instant: any, or next to one of the commands."""
     chance = Random(f"failover besides {story.seed}")
     used = {(one.near, one.at) for one in taken}
     found: list[FaultEvent] = []
@@ -150,7 +150,7 @@ def _seconds(chance: Random, kind: StrikeKind, family: FamilyDraw) -> float:
 
 
 def _besides(chance: Random, used: set[tuple[str, int]]) -> list[FaultEvent]:
-    """The moments in the first run at which another one begins, and goes on."""
+    """The moments in the first run at which another one starts, and continues."""
     instants = sorted(chance.sample(range(10, 90), k=chance.choice((1, 2, 3))))
     return [
         FaultEvent(at=at, kind="beside", lives=chance.choice((None, 12, 25, 40)))
@@ -160,7 +160,7 @@ def _besides(chance: Random, used: set[tuple[str, int]]) -> list[FaultEvent]:
 
 
 def away(part: Part, seed: int, family: FamilyDraw) -> dict[str, Any]:
-    """Who stopped for a person waits for hours, and the world goes on; somebody acts by hand."""
+    """Who stopped for a person waits for hours, and the world continues; a person acts by hand."""
     chance = Random(f"failover away {seed}")
     if not part.resumes:
         return {}

@@ -1,23 +1,23 @@
-"""What takes effect in a night besides the faults of its world, in words that are counted.
+"""What takes effect in a simulated run besides the faults of its world, in words that are counted.
 
-Each is a text, ``<what>: <of which>``. What is drawn and met nothing is not counted: a field of a reading that nobody
-took, a lag during which nothing changed, somebody who was not asked.
+Each is a text, ``<what>: <of which>``. What is drawn and met nothing is not counted: a field of a reading that no one
+took, a lag during which nothing changed, a person who was not asked.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
-LEFT_OUT = "left out of readings"
-OLDER = "shown as it was before"
-AT_THE_DESK = "answered at the desk"
+LEFT_OUT = "field missing from a reading"
+OLDER = "outdated reading"
+AT_THE_DESK = "answered at the terminal"
 FROM_ELSEWHERE = "answered from elsewhere"
 DECIDED = "decided from elsewhere"
-ANOTHER_CLOCK = "led on by another clock"
+ANOTHER_CLOCK = "resumed under another clock"
 SLOW = "slow device"
 QUIRK = "lost by an adapter"
-SAID_OF_THE_PLAN = "said of the plan"
-FURTHER = "further run"
+SAID_OF_THE_PLAN = "plan approved or denied"
+FURTHER = "one more run"
 MEANWHILE = "meanwhile"
 STALE = "arrived too late to count"
 EFFECTS = (
@@ -27,7 +27,7 @@ EFFECTS = (
 
 
 def left_out(reading: str, field: str) -> str:
-    """A field that the device knew, and did not tell."""
+    """A field that the device knew, and did not report."""
     return f"{LEFT_OUT}: {field} of {reading}"
 
 
@@ -37,7 +37,7 @@ def shown_older(reading: str) -> str:
 
 
 def answered(where: str, choice: str, offered: Sequence[str], *, is_late: bool = False) -> str:
-    """An answer of somebody to an open question: rightly or wrongly, at once or after a while."""
+    """An answer of a person to an open question: rightly or wrongly, at once or after a while."""
     return (
         f"{where}: {'what was offered' if choice in offered else 'what was not offered'}{', late' if is_late else ''}"
     )

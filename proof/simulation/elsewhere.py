@@ -1,4 +1,4 @@
-"""Somebody at another terminal, who answers the questions of a run that others lead."""
+"""A person at another terminal, who answers the questions of a run that others lead."""
 
 from __future__ import annotations
 

@@ -2,7 +2,7 @@
 
 What is done by whom, in which batches, and what is asked of whom, is the product's own code; only whose turn it is, and
 when an answer arrives, is drawn from a number. An answer may come late, and after one that was asked later at the other
-site; a person thinks while everything goes on. Must never change what an adapter or a person says.
+site; a person thinks while everything continues. Must never change what an adapter or a person says.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from typing import Protocol, cast
 
 from orchestrator.clock import Clock
 from orchestrator.core.decide import Ask
-from orchestrator.engine.dispatch import Act, Answer, Command, Completion, Job, Observation, SiteWorker, jobs_of
+from orchestrator.engine.dispatch import Act, Answer, Command, Completion, Job, Observation, Rest, SiteWorker, jobs_of
 from orchestrator.engine.dispatch_threaded import SiteThread, ThreadedFleet
 from orchestrator.family.contract import Adapter, Permit
 from orchestrator.model import events as ev
@@ -56,7 +56,7 @@ class _Turn(SiteThread):
         self._changed = _Unshared()  # type: ignore[assignment]
         self._stopping = False
         self._acted = True
-        self.under_way: Iterator[Completion] | None = None
+        self.under_way: Iterator[Completion | Rest] | None = None
         self.free_at = 0.0
         self.after: float | None = None  # how long the next answer takes, once the request has reached the device
 
@@ -79,7 +79,7 @@ class _Turn(SiteThread):
         jobs = (job for job in self._waiting if not isinstance(job, Act))
         return [(one.request.service, one.request.mark) for name, one in jobs if name == reading]
 
-    def turn(self) -> list[Completion]:
+    def turn(self) -> list[Completion | Rest]:
         """One call more; what came of it."""
         if self.under_way is None:
             work = self._take()
@@ -96,7 +96,7 @@ class _Turn(SiteThread):
 
 
 class _Unshared:
-    """In place of a lock: nobody else is there."""
+    """In place of a lock: no one else is there."""
 
     def __enter__(self) -> None:
         return
@@ -129,7 +129,7 @@ class SeededFleet(ThreadedFleet):
         self._chance = Random(f"failover threads {seed}")
         self._order = count()
         self._not_before: dict[tuple[str, int], float] = {}  # when the answers to a round are there
-        self._coming: list[tuple[float, int, Completion]] = []
+        self._coming: list[tuple[float, int, Completion | Rest]] = []
         self._prompter = prompter
         self._asked: deque[Ask] = deque()
         self._thinking: tuple[float, Ask] | None = None
@@ -148,7 +148,11 @@ class SeededFleet(ThreadedFleet):
             now = self._clock.now()
             done = []
             while self._coming and self._coming[0][0] <= now:
-                done.append(heapq.heappop(self._coming)[2])
+                came = heapq.heappop(self._coming)[2]
+                if isinstance(came, Rest):
+                    self._give(came)
+                else:
+                    done.append(came)
             if done:
                 return done
             ready = [turn for turn in self._turns.values() if turn.has_work and turn.free_at <= now]
@@ -192,7 +196,7 @@ class SeededFleet(ThreadedFleet):
             heapq.heappush(self._coming, (due, next(self._order), completion))
 
     def _listen(self) -> None:
-        """One question at a time: a person thinks, and everything else goes on."""
+        """One question at a time: a person thinks, and everything else continues."""
         if self._prompter is None:
             self._asked.clear()
             return
@@ -204,10 +208,10 @@ class SeededFleet(ThreadedFleet):
             heapq.heappush(self._coming, (self._clock.now(), next(self._order), said))
 
     def interrupt(self) -> None:
-        """Nobody waits on another thread."""
+        """No one waits on another thread."""
 
     def close(self) -> None:
-        """What is under way goes on to its end, as a thread would; nothing else begins."""
+        """What is under way continues to its end, as a thread would; nothing else starts."""
         for turn in self._turns.values():
             turn.stop()
         for turn in self._turns.values():

@@ -28,7 +28,7 @@ SECRETS.redactor.learn(SECRET)
 
 
 class Absence:
-    """Until when the store answers nobody, by the world's clock."""
+    """Until when the store answers no one, by the world's clock."""
 
     def __init__(self) -> None:
         self.until = 0.0

@@ -1,6 +1,6 @@
 """Management that lags behind: a site that shows everything as it was some seconds ago, as a cache does.
 
-What is shown is the oldest state of the last seconds that anybody could have looked at. All readings of a site are of
+What is shown is the oldest state of the last seconds that anybody could have checked. All readings of a site are of
 one age, so that what is read later is never older than what was read before it. Must never make up a state.
 """
 
@@ -21,8 +21,8 @@ Answers = Mapping[str, Reading | Failure]
 
 
 class Lagging:
-    """What the sites of one night have shown, as far as some of them lag. Used by all processes together; ``effects``
-    counts the readings that were another than they would have been."""
+    """What the sites of one simulated run have shown, as far as some of them lag. Used by all processes together;
+    ``effects`` counts the readings that were another than they would have been."""
 
     def __init__(self, lags: Sequence[Lag], clock: Clock, effects: Counter[str]) -> None:
         self._effects = effects
@@ -61,7 +61,7 @@ class Lagging:
             try:
                 self._keep(site, reading, adapter.probe(reading, services))
             except AdapterError:
-                continue  # nobody can look, so nothing is kept
+                continue  # no one can look, so nothing is kept
 
     def _keep(self, site: str, reading: str, answers: Answers) -> None:
         now, seconds = self._clock.now(), self._seconds[site]

@@ -1,4 +1,4 @@
-"""One run of a night: its plan, its judge, and the processes that lead it one after the other to its end."""
+"""One run of a simulated run: its plan, its judge, and the processes that lead it one after the other to its end."""
 
 from __future__ import annotations
 
@@ -19,6 +19,7 @@ from proof.promises import Broken, Judge
 from proof.simulation.adapter import SimulatedAdapter
 from proof.simulation.effects import led_on
 from proof.simulation.elsewhere import Elsewhere
+from proof.simulation.families import simulation_of
 from proof.simulation.fleet import SeededFleet
 from proof.simulation.journal import SECRETS
 from proof.simulation.lagging import Lagging
@@ -26,7 +27,7 @@ from proof.simulation.people import Approvers, SimulatedPrompter
 from proof.simulation.plans import plain, plan_of
 from proof.simulation.process import Endless, Killed, Process
 from proof.simulation.slowness import Slowness
-from proof.simulation.story import FaultEvent, Further, Part
+from proof.simulation.story import FaultEvent, Further, Part, family_of
 
 if TYPE_CHECKING:
     from proof.simulation.journal import SimulatedJournal
@@ -59,12 +60,13 @@ class Led:
         self._led_by = simulation.clock_off_by(part.clock_s)
 
     def make_plan(self) -> None:
-        """As somebody would who looks at the world now."""
+        """As a person would who checks the world now."""
         simulation = self.simulation
         self.plan = plan_of(
             self.part, simulation.stage, simulation.clock.now() + self.part.clock_s, simulation.failed_over_at(self)
         )
-        self.judge = Judge(plain(self.plan, self.part), simulation.look(count=True), is_whole=True)
+        rules = simulation_of(family_of(self.part.kind)).rules
+        self.judge = Judge(plain(self.plan, self.part), simulation.look(count=True), is_whole=True, rules=rules)
         self.judge.planned(self.plan.digest)
         self._approvers = Approvers(self.part.sought, simulation.clock.now(), simulation.effects)
         self.is_planned = True
@@ -82,8 +84,8 @@ class Led:
     # From process to process
 
     def to_the_end(self) -> Run | None:
-        """One process after the other, until nobody has to go on; None: its record is lost, or it could not begin, since
-        others have its services."""
+        """One process after the other, until no one has to continue; None: its record is lost, or it could not start,
+        since others have its services."""
         policy: ev.Policy | None = None
         abort: ev.AbortAsked | None = None
         for _ in range(_LIVES_MAX):
@@ -130,7 +132,7 @@ class Led:
                 simulation.let_go(self)
             self._locked_out = self._locked_out + 1 if isinstance(error, LeaseHeld) else 0
             if self._locked_out > _LOCKED_OUT_MAX:
-                raise Endless(f"nobody can lead it: {error}") from None
+                raise Endless(f"no process can lead it: {error}") from None
             simulation.clock.advance(_DEAD_LEASE_S)
             return self.ended(), None
 
@@ -165,11 +167,11 @@ class Led:
         self.simulation.clock.advance(strike.seconds)
         if not strike.elsewhere:
             self.simulation.store.bury(self.name)
-        asked = ev.AbortAsked(by="ann", reason="the night is over") if strike.choice == "abort" else None
+        asked = ev.AbortAsked(by="ann", reason="the run is over") if strike.choice == "abort" else None
         return (offset + strike.clock_s if strike.elsewhere else strike.clock_s), asked
 
     def _be_away(self) -> None:
-        """A person stopped it, or it stopped for one, who comes back after a while; the world goes on meanwhile."""
+        """A person stopped it, or it stopped for one, who comes back after a while; the world continues meanwhile."""
         for _ in range(self.late_words):
             self.put({"kind": "abort", "by": "ann", "reason": "too late"})
         self.late_words = 0
@@ -292,7 +294,7 @@ class Led:
         self.judge.asked(side, reading, self.simulation.clock.now())
 
     def answered(self, service: str, gate: ev.GateOpened, ruling: ev.Ruling | None) -> None:
-        """Somebody at the desk was asked."""
+        """A person at the desk was asked."""
         if ruling is None or ruling.choice not in gate.choices:
             self.judge.left()
         if ruling is not None:
@@ -322,7 +324,7 @@ class Led:
         return self.simulation.omissions.told(reading, answer)
 
     def asked(self) -> bool:
-        """Somebody at the desk is asked. Does somebody elsewhere answer, who waited for that?"""
+        """A person at the desk is asked. Does a person elsewhere answer, who waited for that?"""
         return self.elsewhere.hear(self.open_gates(), self.put)
 
     @property
@@ -345,13 +347,13 @@ class Led:
         return {service: lane.gates for service, lane in self.judge.case.lanes.items()}
 
     def put(self, wish: Mapping[str, str]) -> None:
-        """Somebody leaves a request."""
+        """A person leaves a request."""
         wish = {**wish, "reason": self.simulation.said(wish.get("reason", ""))}
         self.judge.hear(wish, is_led=any(led is self for led, _ in self.simulation.living))
         self.simulation.store.ask(self.name, request_of(wish))
 
     def answer(self, strike: FaultEvent) -> None:
-        """Somebody answers every open question from elsewhere."""
+        """A person answers every open question from elsewhere."""
         self.elsewhere.answer(strike.choice, self.open_gates(), self.put)
 
 

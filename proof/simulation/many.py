@@ -7,7 +7,7 @@ import multiprocessing
 import sys
 import threading
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass, field
 from multiprocessing.context import BaseContext
@@ -20,7 +20,9 @@ from proof.simulation.stores import Stores
 from proof.simulation.story import Kind, family_of
 
 _BATCH = 20  # few, so that at the end no worker waits long for the last one
-_SWEPT_EVERY = 5  # nights: what is left lying about for longer drives what is needed out of the processor's caches
+_SWEPT_EVERY = (
+    5  # simulated runs: what is left lying about for longer drives what is needed out of the processor's caches
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +66,7 @@ def play_seeds(seeds: Sequence[int], kinds: Sequence[Kind]) -> Figures:
     """These seeds, one after the other, in this process."""
     figures = Figures()
     stores = Stores()
-    gc.disable()  # a night makes no circles worth looking for while it is played
+    gc.disable()  # a simulated run makes no circles worth searching for while it is played
     try:
         for seed in seeds:
             if figures.seeds % _SWEPT_EVERY == 0:
@@ -88,19 +90,22 @@ def play_seeds(seeds: Sequence[int], kinds: Sequence[Kind]) -> Figures:
     return figures
 
 
-def play_many(seeds: Sequence[int], kinds: Sequence[Kind], *, jobs: int = 1) -> Iterator[Figures]:
-    """The same in batches, in order, over ``jobs`` processes: what came of each batch as soon as it is known."""
+def play_many(
+    seeds: Sequence[int], kinds: Sequence[Kind], *, jobs: int = 1, ready: Callable[[], None] | None = None
+) -> Iterator[Figures]:
+    """The same in batches, in order, over ``jobs`` processes: what came of each batch as soon as it is known. ``ready``
+    makes the families of files known to a process."""
     batches = [seeds[begin : begin + _BATCH] for begin in range(0, len(seeds), _BATCH)]
     if jobs == 1 or len(batches) == 1:
         for batch in batches:
             yield play_seeds(batch, kinds)
         return
-    with safe_children(), ProcessPoolExecutor(jobs, mp_context=_context()) as workers:
+    with safe_children(), ProcessPoolExecutor(jobs, mp_context=_context(), initializer=ready) as workers:
         yield from workers.map(play_seeds, batches, [kinds] * len(batches))
 
 
 def _context() -> BaseContext:
     """Forked, a worker knows at once all that it would have to import. But a fork of a process with threads may inherit
-    a lock that nobody will open."""
+    a lock that no one will open."""
     is_alone = threading.active_count() == 1
     return multiprocessing.get_context("fork" if is_alone and sys.platform == "linux" else "spawn")

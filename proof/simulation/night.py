@@ -90,7 +90,7 @@ class SimulatedRun:
             self._play_all()
         except Endless as error:
             self._bugs.append(Broken(4, str(error)))
-        except Exception as error:  # noqa: BLE001 - whatever the product raises here is what is looked for
+        except Exception as error:  # noqa: BLE001 - whatever the product raises here is what is searched for
             self._error = type(error).__name__
             self._bugs.append(Broken(4, f"the process ended in {self._error}: {error}"))
         return self._telling()
@@ -111,7 +111,7 @@ class SimulatedRun:
 
     @property
     def leds(self) -> Sequence[Led]:
-        """Every run of the night."""
+        """Every run of the simulated run."""
         return (self.first, *self.further)
 
     def _play_all(self) -> None:
@@ -155,7 +155,7 @@ class SimulatedRun:
             self.verdict(led)
 
     def verdict(self, led: Led) -> None:
-        """On a run that nobody leads any more, and of which the judge has heard everything."""
+        """On a run that no one leads any more, and of which the judge has heard everything."""
         for seconds in self.stage.settling(_SETTLE_S, counts=led.judge.counts):
             self.clock.advance(seconds)
         led.elsewhere.count([ruling for lane in led.judge.case.lanes.values() for _, ruling in lane.decided])
@@ -185,7 +185,7 @@ class SimulatedRun:
         return Process(self._processes, self.clock_off_by(offset), lives, is_threaded=is_threaded)
 
     def clock_off_by(self, offset: float) -> OffsetClock:
-        """The night's time on a machine."""
+        """The simulated run's time on a machine."""
         return OffsetClock(self.clock, offset)
 
     def opened(self, process: Process, led: Led) -> SimulatedJournal:
@@ -247,7 +247,7 @@ class SimulatedRun:
         """A process could die here, and perhaps it does."""
         self._instants += 1
         if self._instants > _INSTANTS_MAX:
-            raise Endless(f"still going on after {_INSTANTS_MAX} instants")
+            raise Endless(f"still running after {_INSTANTS_MAX} instants")
         self._striking.instant(led, process, place, self._instants)
 
 

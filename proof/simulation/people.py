@@ -12,12 +12,12 @@ from proof.simulation.effects import AT_THE_DESK, SAID_OF_THE_PLAN, answered
 from proof.simulation.process import OffsetClock, Onlooker
 from proof.simulation.story import Person, Sought
 
-_HEARD_S = 1.5  # how long a question stays on the screen once somebody elsewhere has answered it
+_HEARD_S = 1.5  # how long a question stays on the screen once a person elsewhere has answered it
 _OTHER_PLAN = "0" * 64
 
 
 class SimulatedPrompter:
-    """A person who answers in turn, rightly, wrongly or late, and is then gone; ``effects`` counts what was said."""
+    """A person who answers in turn, rightly, wrongly or late, and is then gone; ``effects`` counts what was reported."""
 
     def __init__(
         self, person: Person, clock: OffsetClock, onlooker: Onlooker, effects: Counter[str], reason: str
@@ -38,7 +38,7 @@ class SimulatedPrompter:
         return self.say(service, gate)
 
     def thinks(self) -> float:
-        """While everything else goes on; see ``fleet.Thoughtful``."""
+        """While everything else continues; see ``fleet.Thoughtful``."""
         heard = _HEARD_S if self._onlooker.asked() else 0.0
         return heard + (self._thinks if self._left else 0.0)
 

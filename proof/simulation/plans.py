@@ -1,13 +1,13 @@
-"""The plan of a story's run: its runbook, loaded once, its inventory, and what was decided beforehand."""
+"""The plan of a story's run: its runbook, loaded once, its inventory, and what was decided in advance."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from functools import cache
 from typing import Any
 
 from orchestrator.documents.loader import load_runbook
 from orchestrator.model import events as ev
+from orchestrator.model.installed import remembered
 from orchestrator.model.runbook import Do, Runbook, Step, Undo
 from proof.simulation.stage import Stage
 from proof.simulation.story import OwnCommand, Part
@@ -18,10 +18,10 @@ _GRACE, _STALL, _WAIT = 4.0, 6.0, 25.0
 _TIMEOUT = 5.0  # of one command
 
 
-_shipped = cache(load_runbook)
+_shipped = remembered(load_runbook)
 
 
-@cache
+@remembered
 def runbook(name: str, *, haste: bool) -> Runbook:
     """The shipped runbook; in haste with the long waits cut."""
     shipped = _shipped(name)
@@ -39,12 +39,12 @@ def _hurried(step: Step) -> Step:
     return step.model_copy(update=cut)
 
 
-@cache
+@remembered
 def _plain_runbook(name: str, *, haste: bool) -> dict[str, Any]:
     return runbook(name, haste=haste).model_dump(mode="json")
 
 
-@cache
+@remembered
 def readings_of(name: str) -> frozenset[str]:
     """The readings that a shipped runbook takes."""
     return frozenset(_named(_plain_runbook(name, haste=False)))

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from proof.simulation.lagging import Lagging
     from proof.simulation.slowness import Slowness
 
-_IDLE_MAX = 2_000  # so often nobody sleeps for no time at all
+_IDLE_MAX = 2_000  # so often no one sleeps for no time at all
 _LONGEST_S = 24 * 3_600.0  # a bridge that takes hours, a machine that sleeps, and both sites slow for six hours each
 
 
@@ -60,7 +60,7 @@ class Onlooker(Protocol):
 
 class Process:
     """Who it is: ``number`` in order of start, its lease. ``lives``: instants until it dies. ``is_threaded``: its sites
-    are spoken to at the same time. ``is_dead``: nothing of it goes on; ``is_over``: its engine has ended."""
+    are spoken to at the same time. ``is_dead``: nothing of it continues; ``is_over``: its engine has ended."""
 
     def __init__(
         self, number: int, clock: OffsetClock, lives: int | None = None, *, is_threaded: bool = False
@@ -80,7 +80,7 @@ class Process:
         return 0 if self.lease is None else self.lease.epoch
 
     def holds_lease(self, now: float) -> bool:
-        """Does its lease still run, by somebody's clock? One that lasts longer than any can is of a wrong one."""
+        """Does its lease still run, by a person's clock? One that lasts longer than any can is of a wrong one."""
         return self.lease is not None and 0 < self.lease.expires_at - now <= LEASE_SECONDS + CLOCKS_APART
 
     @property
@@ -90,7 +90,7 @@ class Process:
 
 
 class SimulatedClock(VirtualClock):
-    """Virtual time that does not go on for ever. Raises ``Endless``."""
+    """Virtual time that does not continue for ever. Raises ``Endless``."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -99,11 +99,11 @@ class SimulatedClock(VirtualClock):
     def advance(self, seconds: float) -> None:
         super().advance(seconds)
         if self._now > self._last:
-            raise Endless(f"the run goes on for more than {_LONGEST_S / 3_600:.0f} hours")
+            raise Endless(f"the run lasts more than {_LONGEST_S / 3_600:.0f} hours")
 
 
 class OffsetClock:
-    """The night's time as a machine has it whose clock is off."""
+    """The simulated run's time as a machine has it whose clock is off."""
 
     def __init__(self, base: VirtualClock, offset: float) -> None:
         self._base = base

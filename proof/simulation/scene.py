@@ -1,4 +1,4 @@
-"""What a family draws of a night: a world, what happened in it before, and what goes wrong. Plain data."""
+"""What a family draws of a simulated run: a world, what happened in it before, and what goes wrong. Plain data."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from proof.simulation.story import Further, Kind, Layout, OwnCommand, Part, Stor
 
 @dataclass(frozen=True, slots=True)
 class Scene:
-    """``prelude`` happens in the ``wait`` seconds before the run begins, ``faults`` begin with it. ``more``: what the
-    plan is told besides, by the names of ``Story``. ``xids``: transactions that somebody may rule on beforehand."""
+    """``prelude`` happens in the ``wait`` seconds before the run starts, ``faults`` start with it. ``more``: what the
+    plan is told besides, by the names of ``Story``. ``xids``: transactions that a person may rule on in advance."""
 
     layout: Layout
     sites: tuple[str, str]
@@ -28,14 +28,14 @@ class Scene:
 
 
 class FamilyDraw(Protocol):
-    """How a family's nights are drawn.
+    """How a family's simulated runs are drawn.
 
     ``weights``: of its kinds. ``choices``: what a person or a policy may say at each gate; ``pressing``: gates that a
-    policy is likelier to answer. ``omitted``: fields of readings that some devices do not tell. ``lags``: by how many
+    policy is likelier to answer. ``omitted``: fields of readings that some devices do not report. ``lags``: by how many
     seconds its management may lag behind. ``calls``: actions that a process may be hit next to. ``endless`` kinds wait
     for what may take a day. ``naps``: for how long a machine or a device may be away, beyond seconds. ``clocks``: by how
     much another machine's clock may be off. ``slow_readings``: that a device may take its time for. ``waits``: can an
-    answer beforehand be to wait?
+    answer in advance be to wait?
     """
 
     weights: Mapping[Kind, int]
@@ -55,7 +55,7 @@ class FamilyDraw(Protocol):
         ...
 
     def episode(self, chance: Random, part: Part) -> tuple[str, ...]:
-        """What somebody does at the devices by hand, one thing after the other, or what happens to them."""
+        """What a person does at the devices by hand, one thing after the other, or what happens to them."""
         ...
 
     def further(self, chance: Random, story: Story) -> tuple[Further, ...]:

@@ -1,4 +1,5 @@
-"""Devices that take their time: which calls of a site take how long, as drawn. Shared by all processes of a night."""
+"""Devices that take their time: which calls of a site take how long, as drawn. Shared by all processes of a simulated
+run."""
 
 from __future__ import annotations
 

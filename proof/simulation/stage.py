@@ -1,4 +1,4 @@
-"""What a family brings to a night: its simulated sites, as the theatre uses them. Plays and judges nothing."""
+"""What a family brings to a simulated run: its simulated sites, as the theatre uses them. Plays and judges nothing."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from orchestrator.model.inventory import Inventory, Site
 
 
 class Stage(Protocol):
-    """The sites of one night. Close it at the end."""
+    """The sites of one simulated run. Close it at the end."""
 
     @property
     def sites(self) -> Sequence[str]:
@@ -27,7 +27,7 @@ class Stage(Protocol):
         ...
 
     def released(self) -> AbstractContextManager[None]:
-        """A process is stopped, perhaps while a site hears it: time passes for the sites all the same."""
+        """A process is stopped, perhaps while a site hears it: time passes for the sites anyway."""
         ...
 
     def happened(self) -> Sequence[str]:

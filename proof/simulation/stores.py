@@ -1,4 +1,4 @@
-"""Where the journals of simulated nights are kept: one in memory for most of them, a real file for some."""
+"""Where the journals of simulated simulated runs are kept: one in memory for most of them, a real file for some."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _FAST = Path("/dev/shm")
 
 
 class Stores:
-    """The stores of some nights, one after the other. Close it at the end."""
+    """The stores of some simulated runs, one after the other. Close it at the end."""
 
     def __init__(self) -> None:
         self._folder: Path | None = None
@@ -48,7 +48,7 @@ class Stores:
         self.forget()
 
 
-# One for the whole process: to make its tables takes longer than many a night.
+# One for the whole process: to make its tables takes longer than many a simulated run.
 _in_memory = cache(SimulatedJournal)
 
 

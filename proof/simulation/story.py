@@ -5,17 +5,20 @@ A kept story is played as it is, whatever a seed is drawn to by then. Nothing he
 
 from __future__ import annotations
 
-from typing import Literal, get_args
+from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
 from orchestrator.model.plan import Policy, Waves
 from orchestrator.model.runbook import Choice
 from simulator.amps.layout import FabricLayout
+from simulator.generic.layout import GenericLayout
 from simulator.solace.layout import WorldLayout
 
-# The runbooks that are played: those of Solace by their plain names, others by family and name.
-Kind = Literal[
+# The runbook that is played: of Solace by its plain name, of others by family and name.
+Kind = str
+# Those that are drawn where none is named. Runbooks of families in files are drawn when they are named.
+KINDS: tuple[Kind, ...] = (
     "controlled",
     "uncontrolled",
     "uncontrolled-isolated",
@@ -38,9 +41,8 @@ Kind = Literal[
     "amps/failback-async",
     "amps/proxied-transfer",
     "amps/guard",
-]
-KINDS: tuple[Kind, ...] = get_args(Kind)
-Layout = WorldLayout | FabricLayout
+)
+Layout = WorldLayout | FabricLayout | GenericLayout
 StrikeKind = Literal[
     "kill",
     "torn",
@@ -76,17 +78,17 @@ class FaultEvent(_Strict):
     - ``torn``: the power goes at its next write to a file that no other process has open, and a part of that is gone.
     - ``pause``: it is stopped for ``seconds``. Another one, its clock off by ``clock_s`` from its own, tries to take over
       meanwhile, and dies after ``lives`` instants of its own (None: never). Then the first one wakes up.
-    - ``race``: another one tries to take the run, and to begin a second one, right now.
+    - ``race``: another one tries to take the run, and to start a second one, right now.
     - ``step``: the machine sleeps for ``seconds``.
-    - ``abort``, ``answer``: somebody calls the run off, or answers every open question with ``choice``, from elsewhere;
-      if there is none, the next one that somebody at the desk is asked.
+    - ``abort``, ``answer``: a person calls the run off, or answers every open question with ``choice``, from elsewhere;
+      if there is none, the next one that a person at the desk is asked.
     - ``disk full``: until the process ends there is no room for the journal; ``seconds`` later there is.
     - ``signal``: an interrupt; the process stops at the next safe point, and the next one starts ``seconds`` later.
-    - ``journal away``: for ``seconds`` the journal answers nobody.
+    - ``journal away``: for ``seconds`` the journal answers no one.
     - ``journal replaced``: the journal's file is gone, and an empty one is in its place.
-    - ``beside``: the next of the story's further runs begins, or goes on, right now, and dies after ``lives`` instants.
+    - ``beside``: the next of the story's further runs starts, or continues, right now, and dies after ``lives`` instants.
     - ``outside``: nothing happens to the process.
-    - ``late word``: somebody calls the run off once it has ended, before it is taken up again.
+    - ``late word``: a person calls the run off once it has ended, before it is taken up again.
 
     ``meanwhile``: what happens in the world from that moment on, in the words of its faults: ``at 2s: role ny active``.
     """
@@ -104,8 +106,8 @@ class FaultEvent(_Strict):
 
 
 class Omission(_Strict):
-    """A family's quirk: it does not tell ``field`` of ``reading``, ``times`` times after the first ``skip``; a field like
-    ``nodes.clients`` is left out of each of the reading's ``nodes``."""
+    """A family's quirk: it does not report ``field`` of ``reading``, ``times`` times after the first ``skip``; a
+    field like ``nodes.clients`` is left out of each of the reading's ``nodes``."""
 
     reading: str
     field: str
@@ -141,7 +143,7 @@ class FenceCommand(_Strict):
 
 class OwnCommand(_Strict):
     """A step of the operator's own, right before the one called ``before``: a command that can run twice, whose own end
-    is its proof. How its first runs end, and does it have a command that takes it back?"""
+    is its proof. How its first runs end, and does it have a command that undoes it?"""
 
     before: str
     ends: tuple[CommandEnd, ...] = ()
@@ -166,9 +168,9 @@ QuirkKind = Literal["mute", "swapped", "broken session", "host key"]
 class Quirk(_Strict):
     """What is wrong with the answers of a site's adapter, after the first ``skip`` calls that fit, ``times`` times.
 
-    ``mute``: an action was obeyed, and nothing is said of it. ``swapped``: the results of two actions of one request come
-    in each other's place. ``broken session``: the session is lost once the first action of a request was obeyed. ``host
-    key``: the site is not the one that is known by its key; whatever is asked.
+    ``mute``: an action was obeyed, and nothing is reported of it. ``swapped``: the results of two actions of one
+    request come in each other's place. ``broken session``: the session is lost once the first action of a request was
+    obeyed. ``host key``: the site is not the one that is known by its key; whatever is asked.
     """
 
     site: str
@@ -178,14 +180,15 @@ class Quirk(_Strict):
 
 
 class Person(_Strict):
-    """Somebody at the desk: gives the choices in turn, each after ``thinks`` seconds, and is then gone."""
+    """A person at the desk: gives the choices in turn, each after ``thinks`` seconds, and is then gone."""
 
     answers: tuple[str, ...] = ()
     thinks: float = 0.0
 
 
 class Word(_Strict):
-    """What ``by`` says about a plan, so many seconds after the run began. ``of_other_plan``: of what they saw before."""
+    """What ``by`` says about a plan, so many seconds after the run started. ``of_other_plan``: of what they saw
+    before."""
 
     after: float
     by: str

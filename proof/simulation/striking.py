@@ -24,7 +24,7 @@ _OF_ITS_PROCESS = frozenset({"kill", "torn", "pause", "race", "signal", "disk fu
 
 
 class FaultEvents:
-    """The strikes of one night, each at its instant."""
+    """The strikes of one simulated run, each at its instant."""
 
     def __init__(self, simulation: SimulatedRun, strikes: Sequence[FaultEvent]) -> None:
         self._simulation = simulation
@@ -33,7 +33,7 @@ class FaultEvents:
         self._tearing: FaultEvent | None = None
 
     def keep_journal(self) -> None:
-        """The journal is not replaced any more: the night ends with checks of what it recorded."""
+        """The journal is not replaced any more: the simulated run ends with checks of what it recorded."""
         self._strikes = {key: one for key, one in self._strikes.items() if one.kind != "journal replaced"}
 
     def instant(self, led: Led, process: Process, place: str, number: int) -> None:
@@ -102,7 +102,7 @@ class FaultEvents:
             case "beside":
                 self._beside(strike)
             case "abort":
-                led.put({"kind": "abort", "by": "ann", "reason": "the night is over"})
+                led.put({"kind": "abort", "by": "ann", "reason": "the run is over"})
             case "late word":
                 led.late_words += 1
             case "answer":
@@ -136,7 +136,7 @@ class FaultEvents:
         return next((row.seq for row in self._simulation.store.runs() if row.run == led.name), 0)
 
     def _replace(self, led: Led) -> None:
-        """Somebody puts an empty file in the place of the journal's."""
+        """A person puts an empty file in the place of the journal's."""
         if not self._simulation.story.on_disk or not led.has_begun:
             return
         self._simulation.hit["journal replaced"] += 1
@@ -157,7 +157,7 @@ class FaultEvents:
             return
 
     def _second_run(self, led: Led, process: Process) -> None:
-        """Somebody types the same command once more."""
+        """A person types the same command once more."""
         simulation = self._simulation
         journal = simulation.opened(simulation.born(process.clock.offset), led)
         made = ev.RunCreated(plan=led.plan, by="bob", version="0")
@@ -171,12 +171,12 @@ class FaultEvents:
             journal.leave()
         simulation.store.forget_claims("second")
         if open_services:
-            led.bugs.append(Broken(5, "a second run of the same services could begin"))
+            led.bugs.append(Broken(5, "a second run of the same services could start"))
         if has_begun and simulation.story.keyed:
-            led.bugs.append(Broken(5, "a second run could begin with one and the same key"))
+            led.bugs.append(Broken(5, "a second run could start with one and the same key"))
 
     def _beside(self, strike: FaultEvent) -> None:
-        """Another run begins, or goes on, in the middle of this one."""
+        """Another run starts, or continues, in the middle of this one."""
         simulation = self._simulation
         led = next((one for one in simulation.further if one.is_beside and not one.is_over and not one.is_lost), None)
         if led is None or any(one is led for one, _ in simulation.living):

@@ -1,4 +1,5 @@
-"""What came of one simulated night, as plain data: for figures, for mutants, and for whoever makes a night small."""
+"""What came of one simulated night, as plain data: for figures, for mutants, and for whoever makes a simulated run
+small."""
 
 from __future__ import annotations
 

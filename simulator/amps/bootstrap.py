@@ -19,10 +19,10 @@ if TYPE_CHECKING:
 
 
 def fetch(fabric: Fabric, instance: Instance, passed: float) -> None:
-    """Go on with the bootstrap of ``instance`` for ``passed`` seconds."""
+    """Continue with the bootstrap of ``instance`` for ``passed`` seconds."""
     layout = fabric.described(instance.name)
     described, state = layout.bootstrap, instance.fetching
-    assert described is not None, "only a configured bootstrap is begun"
+    assert described is not None, "only a configured bootstrap is started"
     if state.source is not None and not fabric.can_link(instance.name, state.source):
         instance.note(fabric.now, "error", "1E", f"AMPS bootstrap initialization: connection to {state.source} lost")
         _look_elsewhere(fabric, instance, layout)

@@ -84,7 +84,7 @@ def _connect(fabric: Fabric, client: Client, layout: ClientLayout, taking: Conta
 
 
 def disconnect(fabric: Fabric, client: Client, name: str) -> None:
-    """The connection breaks; it will look for another server."""
+    """The connection breaks; it will search for another server."""
     if client.at is None:
         return
     instance = fabric.instances[client.at]
@@ -138,7 +138,7 @@ def read(fabric: Fabric, layout: SubscriberLayout, client: Subscriber) -> None:
 
 
 def _begin(instance: Instance, layout: SubscriberLayout, client: Subscriber) -> int:
-    """Behind the bookmark; from now, or from the beginning, if the instance does not know it."""
+    """Behind the bookmark; from now, or from the start, if the instance does not know it."""
     if client.bookmark is None:
         return instance.journal.lowest
     found = instance.journal.find(*client.bookmark)

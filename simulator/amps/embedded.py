@@ -101,7 +101,7 @@ def amps_world(
         if _assuming(world.layout, assume or {}) != world.layout or sync not in (None, is_sync):
             raise DefinitionError(
                 f"the instances in {path.parent} were made with other assumptions or links",
-                hint="give another --directory, or delete this one to start anew",
+                hint="give another --directory, or delete this one to start again",
             )
         return world
     layout = _beside_async_links() if sync is False else amps_layout()
@@ -111,7 +111,7 @@ def amps_world(
 
 
 def _beside_async_links() -> FabricLayout:
-    """The pair across async links. London lets no client in when it starts: they must not go on there before it has
+    """The pair across async links. London lets no client in when it starts: they must not continue there before it has
     everything."""
     layout = amps_layout(sync=False, bootstrap=True)
     instances = [

@@ -1,7 +1,7 @@
 """All instances of a simulated fabric, its links and its clients, as time passes in steps.
 
 The effects follow from the rules of ``replication``, ``bootstrap``, ``clients`` and ``queue``, never from what a
-runbook expects. Everything that can stand in the world's file is in ``State``.
+runbook expects. Everything that can be in the world's file is in ``State``.
 """
 
 from __future__ import annotations
@@ -122,7 +122,7 @@ class Fabric:
         return self._keepings[instance].get(topic, NOWHERE)
 
     def can_link(self, source: str, destination: str) -> bool:
-        """Could a connection for replication stand between these now?"""
+        """Could a connection for replication are between these now?"""
         other = self.instances[destination]
         return (
             other.serves

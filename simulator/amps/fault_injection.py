@@ -23,7 +23,7 @@ _PHASES: Mapping[str, str] = {
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """Something asked of an instance. ``verb``: of an action; empty for a look."""
+    """Something asked of an instance. ``verb``: of an action; empty for a check."""
 
     kind: Literal["look", "action"]
     instance: str
@@ -50,7 +50,7 @@ class FaultInjector(FaultScript[StateFault, Asked]):
         return f"there is no instance {stranger}; the fabric has {', '.join(known)}" if stranger is not None else ""
 
     def _can_go_wrong(self, what: AnswerFault, asked: Asked) -> bool:
-        return True  # an account is checked, and an action or a look refused, with each request
+        return True  # an account is checked, and an action or a check refused, with each request
 
     def _trigger(self, when: When, asked: Asked) -> str | None:
         """The name of the instance."""

@@ -14,7 +14,7 @@ from simulator.world import fault_lines
 from simulator.world.fault_lines import LASTS, NAME, AnswerFault, Grammar, Groups, When, lasts
 
 GRAMMAR = """\
-WHEN: WHAT                       one fault a line; # begins a comment
+WHEN: WHAT                       one fault a line; # starts a comment
 
 WHEN is one of
   disable [INSTANCE]             the first request that disables a transport there (without one: anywhere)
@@ -22,7 +22,7 @@ WHEN is one of
   downgrade, upgrade [INSTANCE]  … that downgrades, upgrades a link
   proxy, unproxy [INSTANCE]      … that enables, disables proxied transfer
   act [INSTANCE]                 … that changes anything
-  reads [INSTANCE]               the first look at statistics
+  reads [INSTANCE]               the first reading of statistics
   any [INSTANCE]                 the first request of any kind
   at 3s                          so long after the fault was given
   A fault may wait: disable orders-ny +2s: kill orders-ny. One of an answer then hits the first that fits after it:
@@ -35,7 +35,7 @@ WHAT is a state fault
   start A                        a process that is down is started
   lose A sow|all                 its SOW files, or all its files, are deleted; it must be down
   silent A [5s]                  its administration interface does not answer; nothing else notices
-  stale A [30s]                  its statistics are not taken anew
+  stale A [30s]                  its statistics are not refreshed
   somebody disables A            another administrator disables its client transports; likewise enables;
                                  downgrades, upgrades (its links); proxies, unproxies (its queues)
 or a fault of one answer
@@ -83,7 +83,7 @@ class InstanceFault:
 
 @dataclass(frozen=True, slots=True)
 class HandFault:
-    """Somebody else asks an instance for something; ``verb`` as in a request."""
+    """Another person asks an instance for something; ``verb`` as in a request."""
 
     verb: str
     instance: str

@@ -2,7 +2,7 @@
 
 What is on disk outlives a kill: journals, SOW files, acknowledgements of queues. What is not (who is connected, which
 links are downgraded, which transports an administrator disabled) is as configured after every start. Nothing here
-looks at another instance.
+checks another instance.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _SAMPLES_KEPT = 12
 @dataclass(slots=True)
 class Record:
     """What one entry of the log wrote into a SOW: the present value of all keys that no later one has touched. Messages
-    before ``stop``; of messages of no known content, number n is of key n modulo ``keys``. Nobody changes one: keys and
+    before ``stop``; of messages of no known content, number n is of key n modulo ``keys``. No one changes one: keys and
     instances share it. Not frozen, which would make it at four times the cost, for nearly every entry that arrives."""
 
     publisher: str
@@ -55,7 +55,7 @@ class LogLine:
 
 @dataclass(slots=True)
 class Fetching:
-    """A bootstrap under way. ``source`` None: nobody to get it from yet."""
+    """A bootstrap under way. ``source`` None: no one to get it from yet."""
 
     source: str | None = None
     try_at: float = 0.0
@@ -84,7 +84,7 @@ class Instance:
     links: dict[str, Link] = field(default_factory=dict)
     queues: dict[str, Queue] = field(default_factory=dict)
     fetching: Fetching = field(default_factory=Fetching)
-    interrupted: bool = False  # a bootstrap was begun and never finished: on disk
+    interrupted: bool = False  # a bootstrap was started and never finished: on disk
     log: list[LogLine] = field(default_factory=list)
     samples: list[Sample] = field(default_factory=list)
     sample_at: float = 0.0
@@ -100,7 +100,7 @@ class Instance:
         """It comes up: what is not on disk is as configured, a lost SOW is rebuilt from the log
         (docs/sources/amps.md, 9.8).
 
-        ``keeps_fetched``: a bootstrap that was interrupted goes on with what it has.
+        ``keeps_fetched``: a bootstrap that was interrupted continues with what it has.
         """
         if self.phase != "down":
             return
@@ -146,7 +146,7 @@ class Instance:
             queue.leases.clear()
 
     def lose(self, files: Files, layout: InstanceLayout) -> None:
-        """Somebody deletes the SOW files, or everything, of an instance that is down."""
+        """A person deletes the SOW files, or everything, of an instance that is down."""
         self.sow.clear()
         self.sow_counts.clear()
         if files == "all":
@@ -172,7 +172,7 @@ class Instance:
     # Messages
 
     def take(self, entry: Entry, keeping: Keeping) -> None:
-        """Write what is new of ``entry``, which nobody else may keep. What has a number at or below its publisher's
+        """Write what is new of ``entry``, which no one else may keep. What has a number at or below its publisher's
         highest is discarded, from a client or from another instance (docs/sources/amps.md, 9.3)."""
         known = self.highest.get(entry.publisher, 0)
         if entry.stop - 1 <= known:

@@ -1,7 +1,7 @@
 """The transaction log of one instance: messages in the order in which they were written, in journal files.
 
 A message is (publisher, sequence number); equal neighbours stand together as one entry. A position is a count of
-messages written since the log began. Files are removed whole, oldest first, never with a gap (docs/sources/amps.md,
+messages written since the log started. Files are removed whole, oldest first, never with a gap (docs/sources/amps.md,
 3.2). Nothing here knows of links or time.
 """
 
@@ -51,7 +51,7 @@ class Entry:
         return self.position + self.stop - self.first
 
     def last_before(self, position: int) -> int:
-        """The last of its messages that stands before a position behind its first one."""
+        """The last of its messages that is before a position behind its first one."""
         return min(self.stop, self.first + position - self.position) - 1
 
     def part(self, start: int, end: int) -> Entry:
@@ -124,7 +124,7 @@ class JournalFile:
 
 
 def journal_name(number: int, *, compressed: bool) -> str:
-    """Of the file, as it stands in the journal directory."""
+    """Of the file, as it is in the journal directory."""
     return f"{number:010d}.journal" + (".gz" if compressed else "")
 
 
@@ -193,7 +193,7 @@ class Journal:
         return found
 
     def since(self, start: int) -> list[Entry]:
-        """What stands from ``start`` on; the first entry may begin before it."""
+        """What stands from ``start`` on; the first entry may start before it."""
         if start >= self.next:
             return []
         last = self.files[-1]
@@ -210,7 +210,7 @@ class Journal:
         return self.between(self.lowest, self.next)
 
     def numbers(self, publisher: str, start: int = 0) -> Numbers:
-        """The messages of one publisher that stand at ``start`` or later."""
+        """The messages of one publisher that are at ``start`` or later."""
         return Numbers(
             (one.first, one.stop)
             for one in self.between(max(start, self.lowest), self.next)
@@ -218,7 +218,7 @@ class Journal:
         )
 
     def find(self, publisher: str, number: int) -> int | None:
-        """The position of a message; the newest, if it stands there twice."""
+        """The position of a message; the newest, if it is there twice."""
         for file in reversed(self.files):
             for entry in reversed(file.entries):
                 if entry.publisher == publisher and entry.first <= number < entry.stop:

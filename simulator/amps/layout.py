@@ -76,13 +76,13 @@ class Assumptions(_Layout):
     )
     resync: Literal["missing", "acknowledged"] = Field(
         "missing",
-        description="where a link begins: at the earliest message that the other side misses (both 5.3.3 or newer), "
+        description="where a link starts: at the earliest message that the other side misses (both 5.3.3 or newer), "
         "or behind the last one that it acknowledged",
     )
     bootstrap_order: tuple[Literal["sow", "txlog"], ...] = ("sow", "txlog")
     acknowledges: Literal["logged", "persisted"] = Field(
         "logged",
-        description="what a destination acknowledges: what stands in its own log, or only what its own sync "
+        description="what a destination acknowledges: what is in its own log, or only what its own sync "
         "destinations have acknowledged too",
     )
     queue_acks: Literal["at_once", "by_link"] = Field(
@@ -273,7 +273,7 @@ class PublisherLayout(ClientLayout):
 
 class SubscriberLayout(ClientLayout):
     """Reads a topic from a bookmark. ``fully_durable``: only what every sync destination has. ``not_found``: where it
-    begins if an instance does not know its bookmark (5.3.5: now)."""
+    starts if an instance does not know its bookmark (5.3.5: now)."""
 
     topic: str
     fully_durable: bool = True
@@ -324,7 +324,7 @@ class FabricLayout(_Layout):
         for listed in (names, clients):
             twice = sorted({name for name in listed if listed.count(name) > 1})
             if twice:
-                raise ValueError(f"{twice[0]} stands there twice; names are unique in the whole fabric")
+                raise ValueError(f"{twice[0]} is there twice; names are unique in the whole fabric")
         for where, server in self._named():
             if server not in names:
                 raise ValueError(f"{where} names {server}; the fabric has {', '.join(names)}")

@@ -28,7 +28,7 @@ class Link:
     refused: str = ""
 
     def start(self, destination: str, position: int, end: int, now: float) -> None:
-        """It is connected, and begins at ``position`` of a log that ends at ``end``."""
+        """It is connected, and starts at ``position`` of a log that ends at ``end``."""
         self.to = destination
         self.sent = self.delivered = self.acked = position
         self.flying.clear()
@@ -37,7 +37,7 @@ class Link:
         self.refused = ""
 
     def stop(self, now: float, *, try_at: float) -> None:
-        """The connection is gone; where it begins again is told when it is made again."""
+        """The connection is gone; where it starts again is told when it is made again."""
         if self.to is not None:
             self.disconnects += 1
             self.disconnected_at = now
@@ -51,6 +51,6 @@ class Link:
         self.sent = max(self.sent, position)
 
     def forget_log(self, next_position: int) -> None:
-        """The log it counts in was lost, or begins anew."""
+        """The log it counts in was lost, or starts again."""
         self.sent = self.delivered = self.acked = next_position
         self.flying.clear()

@@ -23,7 +23,7 @@ def _numbers(value: object) -> Numbers:
     return Numbers((int(start), int(stop)) for start, stop in value)
 
 
-# A set of message numbers that can stand in the world's file.
+# A set of message numbers that can be in the world's file.
 Kept = Annotated[Numbers, PlainValidator(_numbers), PlainSerializer(list)]
 ByPublisher = dict[str, Kept]
 
@@ -72,7 +72,7 @@ class Queue:
     deletes: int = 0
 
     def arrive(self, publisher: str, start: int, stop: int, *, owned: bool) -> None:
-        """Messages are in the log now; those that somebody acknowledged already are not held."""
+        """Messages are in the log now; those that a person acknowledged already are not held."""
         for run in self.acked.get(publisher, _NONE).missing(start, stop):
             self.inserts += run[1] - run[0]
             numbers_of(self.held, publisher).add(*run)
@@ -97,7 +97,7 @@ class Queue:
                 self.acknowledge(publisher, list(numbers))
 
     def ready(self, publisher: str, elsewhere: Iterable[Numbers]) -> Numbers:
-        """What may be delivered here now: owned, and by proxy what nobody within reach (``elsewhere``) owns."""
+        """What may be delivered here now: owned, and by proxy what no one within reach (``elsewhere``) owns."""
         held = self.held.get(publisher, _NONE)
         if self.proxied:
             found = Numbers(held)
@@ -155,12 +155,12 @@ class Queue:
                 lease.consumer, lease.until = "", until
 
     def expire(self, now: float) -> None:
-        """What nobody has any more, and is due, comes back."""
+        """What no one has any more, and is due, comes back."""
         self.leases = [one for one in self.leases if one.consumer or one.until > now]
 
     @property
     def depth(self) -> int:
-        """Messages that nobody acknowledged."""
+        """Messages that no one acknowledged."""
         return count_of(self.held)
 
     @property

@@ -47,7 +47,7 @@ def is_sync(described: DestinationLayout, link: Link) -> bool:
 
 
 def can_persist(layout: InstanceLayout, source: Instance) -> bool:
-    """Is there nobody away who would have to acknowledge what is in its log?"""
+    """Is there no one away who would have to acknowledge what is in its log?"""
     return all(link.to is not None for described, link in linked(layout, source) if is_sync(described, link))
 
 
@@ -75,7 +75,7 @@ def oldest_unacked(fabric: Fabric, source: Instance, described: DestinationLayou
 
 
 def _first_owed(fabric: Fabric, source: Instance, described: DestinationLayout, link: Link) -> Entry | None:
-    """Where the oldest message that this link owes an acknowledgement for stands; it may begin with others."""
+    """Where the oldest message that this link owes an acknowledgement for stands; it may start with others."""
     destination = _destination(described, link)
     for entry in source.journal.since(link.acked):
         if is_routed(entry, described, destination, fabric.group_of):
@@ -122,7 +122,7 @@ def _note_refusal(fabric: Fabric, source: Instance, destination: Instance, link:
     """The reason is logged by the side that detects it; the other only notes that validation failed
     (docs/sources/amps.md, 5)."""
     if link.refused == why:
-        return  # it goes on trying; once is enough to say so
+        return  # it continues trying; once is enough to say so
     link.refused = why
     detects, other = (source, destination) if fabric.layout.assume.detects == "source" else (destination, source)
     between = f"{source.name} to {destination.name}"
@@ -133,7 +133,7 @@ def _note_refusal(fabric: Fabric, source: Instance, destination: Instance, link:
 def _first_missing(
     fabric: Fabric, source: Instance, described: DestinationLayout, link: Link, destination: Instance
 ) -> int:
-    """The position at which the link begins."""
+    """The position at which the link starts."""
     log = source.journal
     if fabric.layout.assume.resync == "acknowledged":
         return min(max(link.acked, log.lowest), log.next)

@@ -1,4 +1,4 @@
-"""When a fabric is at rest: quiet, so that time may leap, or steady, so that nothing is left of what went on before.
+"""When a fabric is at rest: quiet, so that time may leap, or steady, so that nothing is left of what continued before.
 
 Follows from the rules by which ``fabric`` moves; where it says so although something would move, a world loses time or
 messages that it should not. Nothing here changes anything.
@@ -35,7 +35,7 @@ def is_steady(fabric: Fabric, before: Mapping[str, int], until: float) -> bool:
     """Would, up to the moment ``until``, nothing but new messages move? Everything that publishers had numbered below
     ``before`` is wherever it will get to; what is published since may be on its way.
 
-    Of what is at work now; what somebody planned for later the fabric does not know.
+    Of what is at work now; what a person planned for later the fabric does not know.
     """
     if not _all_are_up_or_down(fabric) or any(fabric.now < end <= until for end in fabric.state.cuts.values()):
         return False
@@ -77,7 +77,7 @@ def _has_restless_client(fabric: Fabric) -> bool:
 
 
 def _is_about_to_change(fabric: Fabric, instance: Instance, described: DestinationLayout, link: Link) -> bool:
-    """Will it be lost, or be made? One that was refused goes on trying, in vain."""
+    """Will it be lost, or be made? One that was refused continues trying, in vain."""
     if link.to is not None:
         return not fabric.can_link(instance.name, link.to)
     return not link.refused and any(fabric.can_link(instance.name, one) for one in described.addresses)

@@ -46,7 +46,7 @@ def is_unshared(fabric: Fabric) -> bool:
 
 
 def _is_due(fabric: Fabric, passed: float) -> bool:
-    """Has a moment at which acknowledgements travel passed? They stand on a grid from the world's beginning."""
+    """Has a moment at which acknowledgements travel passed? They depend on a grid from the world's start."""
     every = fabric.layout.ack_interval
     return floor(round(fabric.now / every, 6)) > floor(round((fabric.now - passed) / every, 6))
 

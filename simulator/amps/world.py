@@ -52,7 +52,7 @@ class AmpsWorld(Kept):
         self.fabric.step(0.0)  # it had run before: links and clients are connected
         self._events: list[Event] = []
         self._arrivals = 0
-        self.revision = 0  # as long as it stays, nothing has moved and nobody has done anything
+        self.revision = 0  # as long as it stays, nothing has moved and no one has done anything
         self._faults = FaultInjector(self)
         self._sample()
 
@@ -106,7 +106,7 @@ class AmpsWorld(Kept):
             return self.fabric.next_numbers()
 
     def is_steady(self, before: Mapping[str, int], within: float) -> bool:
-        """Would, for so many seconds, nothing but new messages move, if nobody asks for anything? Everything that
+        """Would, for so many seconds, nothing but new messages move, if no one asks for anything? Everything that
         publishers had numbered below ``before`` is wherever it will get to."""
         with self.request():
             until = self.moment + within
@@ -125,7 +125,7 @@ class AmpsWorld(Kept):
             return self._faults.happened()
 
     def notice(self, asked: Asked) -> None:
-        """Somebody asks this: state faults that wait for it happen. Raises ``Refused`` for one that refuses."""
+        """A person asks this: state faults that wait for it happen. Raises ``Refused`` for one that refuses."""
         self._faults.notice(asked)
 
     def answer_fault(self, asked: Asked) -> AnswerFault | None:
@@ -148,11 +148,11 @@ class AmpsWorld(Kept):
         self._do("kill", instance)
 
     def start(self, instance: str) -> None:
-        """Somebody starts an instance that is down. Raises ``DefinitionError``."""
+        """A person starts an instance that is down. Raises ``DefinitionError``."""
         self._do("start", instance)
 
     def lose(self, instance: str, files: Files = "all") -> None:
-        """Somebody deletes the SOW files, or all files, of an instance that is down. Raises ``DefinitionError``."""
+        """A person deletes the SOW files, or all files, of an instance that is down. Raises ``DefinitionError``."""
         if self._of(instance).phase != "down":
             raise DefinitionError(f"{instance} is running; its files are lost only while it is down")
         self._do("lose", instance, files)
@@ -189,7 +189,7 @@ class AmpsWorld(Kept):
             self.remember()
 
     def _pass_until(self, target: float) -> None:
-        """Ticks stand on a grid from the world's beginning; what was planned happens at the first tick after it."""
+        """Ticks depend on a grid from the world's start; what was planned happens at the first tick after it."""
         tick = self.layout.tick
         while self.fabric.now + tick <= target + _LEAST:
             step = self._next_tick(target)
@@ -206,7 +206,7 @@ class AmpsWorld(Kept):
         if self.fabric.is_quiet():
             last = int(min(target, now + _QUIET_MAX) / tick + _SAME)
             if self._events:
-                # The tick before its own is not leapt over: what happens begins where that one ended.
+                # The tick before its own is not leapt over: what happens starts where that one ended.
                 last = min(last, ceil(self._events[0][0] / tick - _SAME) - 1)
             index = max(index, last)
         return round(index * tick, 9)
@@ -248,7 +248,7 @@ class AmpsWorld(Kept):
             self.fabric.ledger.changes += [(now, name, what, "start") for what in made]
 
     def _sample(self) -> None:
-        """Statistics are taken each interval since an instance's start, unless somebody keeps it from that."""
+        """Statistics are taken each interval since an instance's start, unless a person keeps it from that."""
         for layout in self.layout.instances:
             instance = self.fabric.instances[layout.name]
             if instance.phase == "down" or self.fabric.now < instance.sample_at:

@@ -1,4 +1,4 @@
-"""The certificates of a lab: a CA of its own, and one certificate for each node. The only home of trustme.
+"""The certificates of a lab: a separate CA, and one certificate for each node. The only home of trustme.
 
 They are for simulated devices on this machine and prove nothing about anybody. The CA is kept, so that a client that
 trusts it still does when the lab starts again.

@@ -1,4 +1,4 @@
-"""Starts simulated sites anew, in the shape they have: those that a lab keeps in its directory, of any family."""
+"""Starts simulated sites again, in the shape they have: those that a lab keeps in its directory, of any family."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ def kept_worlds(directory: Path) -> list[Path]:
 
 
 def start_anew(path: Path, clock: Clock) -> str:
-    """Start this world anew; what it is like then. Raises ``Unreachable`` for a damaged file."""
+    """Start this world again; what it is like then. Raises ``Unreachable`` for a damaged file."""
     fresh, what = _ANEW[path.name](path, clock)
     _replace(path, fresh)
     return what
 
 
 def start_embedded_anew(path: Path, clock: Clock) -> None:
-    """Start the embedded pair anew."""
+    """Start the embedded pair again."""
     _replace(path, World(embedded_layout(), clock))
 
 

@@ -1,7 +1,7 @@
 """The lab of a world: its nodes served with the faults that were scripted for them.
 
 State faults happen in the world by themselves. Faults of an answer are made to happen here, on the wire. Nothing here
-looks at the world's account.
+checks the world's account.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ def serve_world(
     credentials: Credentials | None = None,
     settings: LabSettings | None = None,
 ) -> Lab:
-    """Every node of ``world`` on a port of its own; the inventory lists its replicated message VPNs.
+    """Every node of ``world`` on a separate port; the inventory lists its replicated message VPNs.
 
     Of ``settings``, what ties a lab to its world (``hold``, ``reachable``, ``approve``, ``services``) is filled in
     here. Raises ``DefinitionError``.
@@ -129,7 +129,7 @@ class FaultyAppliance:
         return self._node.messages(vpn, kind, name, after, count)
 
     def platform(self) -> PlatformView:
-        # Its clock stamps each answer, so this is nothing that somebody asked for.
+        # Its clock stamps each answer, so this is nothing that a person asked for.
         found = self._node.platform()
         return self._views.platform(replace(found, mate_router=self._views.router(found.mate_router)))
 

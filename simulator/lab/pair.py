@@ -116,7 +116,7 @@ def _hints(lab: Lab, pair: SolacePair, inventory: Path, vpn: str) -> list[str]:
         *where,
         f"{inventory} uses {_WORDS[pair.adapter]}. Try, in another terminal:",
         f"  failover status --inventory {inventory}",
-        f"  failover controlled --inventory {inventory} --vpn {vpn}",
+        f"  failover controlled {vpn} --inventory {inventory}",
         "Ctrl-C ends the lab; the sites keep their state.",
     ]
 
@@ -140,6 +140,6 @@ def _lab_world(directory: Path, clock: Clock, *, ha: bool) -> World:
     if ha and all(len(site.nodes) == 1 for site in world.layout.sites):
         raise DefinitionError(
             f"the sites in {directory} were made without --ha",
-            hint="give another --directory, or delete this one to start anew",
+            hint="give another --directory, or delete this one to start again",
         )
     return world

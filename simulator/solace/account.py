@@ -4,7 +4,7 @@ It knows only what happened outside the machinery: what publishers were acknowle
 sites served when, and which changing commands arrived. It shares no code with the engine, never asks a device, and
 must never be read by anything that decides.
 
-Moments are seconds of world time, counted from the world's beginning.
+Moments are seconds of world time, counted from the world's start.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ class CommandCount:
 
 @dataclass(frozen=True, slots=True)
 class RoleChange:
-    """A site took or gave up activity: ``by`` a command, or by somebody else's hands."""
+    """A site took or gave up activity: ``by`` a command, or by another person's hands."""
 
     moment: float
     site: str
@@ -83,7 +83,7 @@ class Tally:
 
     @property
     def outage_seconds(self) -> float:
-        """How long nobody served, all intervals together."""
+        """How long no one served, all intervals together."""
         return sum(end - start for start, end in self.outages)
 
     @property

@@ -133,7 +133,7 @@ class Appliance(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class ClientView:
-    """A connected client. The node's own have names that begin with ``#``."""
+    """A connected client. The node's own have names that start with ``#``."""
 
     name: str
     vpn: str

@@ -29,7 +29,7 @@ class Node:
 
 
 class Centre:
-    """One site. ``serving`` is the node with the active message spool; None while nobody has it."""
+    """One site. ``serving`` is the node with the active message spool; None while no one has it."""
 
     __slots__ = ("full", "layout", "nodes", "serving", "split_until", "taking", "unreachable_until")
 
@@ -133,7 +133,7 @@ class Centre:
         self.serving = self.taking = None
 
     def recover(self, name: str) -> str | None:
-        """A node comes back. Returns it when nobody serves, so that it has to."""
+        """A node comes back. Returns it when no one serves, so that it has to."""
         node = self.node(name)
         node.up = True
         return self._take(node) if self.serving is None and self.taking is None else None

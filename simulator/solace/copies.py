@@ -20,7 +20,7 @@ def copied_layout(
     """A world with these sites and services; the same seed draws the same one.
 
     ``catches_up``: bridges and consumers are faster than publishers, so that what an outage left drains while people
-    wait. Otherwise they are just as fast, and a backlog of a few seconds stands in each queue.
+    wait. Otherwise they are just as fast, and a backlog of a few seconds is in each queue.
 
     Raises ``DefinitionError`` for a site of more than two nodes.
     """

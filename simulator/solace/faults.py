@@ -14,7 +14,7 @@ from simulator.world import fault_lines
 from simulator.world.fault_lines import LASTS, NAME, AnswerFault, Grammar, Groups, When, lasts
 
 GRAMMAR = """\
-WHEN: WHAT                       one fault a line; # begins a comment
+WHEN: WHAT                       one fault a line; # starts a comment
 
 WHEN is one of
   demote [VPN]                   the first command that makes the active site standby
@@ -42,7 +42,7 @@ WHAT is a state fault
   node SITE/NODE down [30s]      a node dies; its HA mate, if any, takes over
   ha switch SITE                 the HA mate takes over
   ha split SITE [10s]            both nodes say that they serve
-  role SITE active|standby       somebody else changes the role
+  role SITE active|standby       another operator changes the role
   tm commits|rolls back XID      the transaction manager ends a prepared transaction
   tm prepares XID                a new prepared transaction appears
 or a fault of one answer
@@ -80,7 +80,7 @@ class SiteFault:
 
 @dataclass(frozen=True, slots=True)
 class RoleFault:
-    """Somebody else gives a site a role."""
+    """Another person gives a site a role."""
 
     site: str
     role: RoleName

@@ -65,7 +65,7 @@ class VpnLayout:
     """One message VPN at both sites, with one stream of publishers and one of consumers.
 
     Every ``sync_every``-th message is on a synchronously replicated topic (0: none, 1: all). ``backlog`` messages
-    stand in the active's replication queue when time starts, ``unconsumed`` of them also wait for a consumer there.
+    are in the active's replication queue when time starts, ``unconsumed`` of them also wait for a consumer there.
     ``drain_rate`` is what the bridge carries, ``return_rate`` what it carries towards the site that was active first
     (None: as much); ``message_bytes`` what one message takes in the spool (the procedure shows 0.0006 MB for one).
     """
@@ -131,7 +131,7 @@ class WorldLayout:
 
 
 def layout_from(data: Mapping[str, Any]) -> WorldLayout:
-    """The layout whose ``dataclasses.asdict`` stands on file. Raises KeyError, TypeError or ValueError."""
+    """The layout whose ``dataclasses.asdict`` depends on file. Raises KeyError, TypeError or ValueError."""
     one, other = ({**site, "nodes": tuple(site["nodes"])} for site in data["sites"])
     return WorldLayout(
         **{
@@ -143,7 +143,7 @@ def layout_from(data: Mapping[str, Any]) -> WorldLayout:
 
 
 def transaction_from(data: Mapping[str, Any]) -> TransactionLayout:
-    """One transaction as it stands on file. Raises KeyError or TypeError."""
+    """One transaction as it depends on file. Raises KeyError or TypeError."""
     return TransactionLayout(**{**data, "consumed": tuple(data["consumed"])})
 
 

@@ -167,5 +167,5 @@ class Conditions:
 
 
 def load_runs(data: Any) -> list[Run]:
-    """Runs as they stand on file."""
+    """Runs as they depend on file."""
     return [(int(start), int(stop)) for start, stop in data]

@@ -116,7 +116,7 @@ class Stream:
         self.acknowledge(list(self.unacked))
 
     def resend(self) -> None:
-        """The publisher has a new connection: it begins with what was never acknowledged."""
+        """The publisher has a new connection: it starts with what was never acknowledged."""
         self.outbox = Runs(self.unacked)
 
     def sent_at(self, number: int) -> float:
@@ -145,7 +145,7 @@ class Stream:
         self._fed += self.rates.feed * passed
         wanted = int(self._fed)
         if not wanted:
-            return []  # somebody looks more often than a message comes
+            return []  # a person looks more often than a message comes
         self._fed -= wanted
         room = wanted
         if side.admin_up:

@@ -58,7 +58,7 @@ class TransactionTable:
                 known.transactions.pop(xid, None)
 
     def manager_prepares(self, now: float, side: Side, mirror: Side | None, xid: str) -> None:
-        """A branch that nobody saw before is prepared."""
+        """A branch that no one saw before is prepared."""
         for known in (side, mirror):
             if known is not None:
                 self._hold(known, TransactionLayout(xid=xid), now)
@@ -66,7 +66,7 @@ class TransactionTable:
     def reconcile(self, now: float, side: Side, mirror: Side | None) -> None:
         """Once connected to the newly active site, the manager ends there whatever its log has an outcome for.
 
-        A transaction that somebody completed meanwhile is forgotten; the account hears what the log said of it.
+        A transaction that a person completed meanwhile is forgotten; the account hears what the log said of it.
         """
         for xid, outcome in self._manager.outcomes:
             held = side.transactions.get(xid)

@@ -1,12 +1,12 @@
 """One message VPN at both sites: its roles, bridges, clients and transactions as time passes.
 
 Sources: docs/sources/solace-procedure.md and docs/sources/solace.md, 4. A VPN is brought up to date only when
-somebody looks.
+a person looks.
 
 Assumptions where the documents are silent, on the side of what would hurt an operator:
 
 - A bound bridge survives the demotion of the site it drains. Between two standby sites only the bridge towards the
-  site that was active last can bind anew; the other one stays down.
+  site that was active last can bind again; the other one stays down.
 - A publisher whose message is refused sends it again before any later one. It stops producing while disconnected.
 - Messages consumed at the active are not pruned from its replication queue.
 - What a site could not tell its mate of consumption, it tells once the mate's bridge is bound to it again.
@@ -267,7 +267,7 @@ class Vpn:
             self.table.manager_ends(self.at, side, self._mirror(side), xid, outcome)
 
     def manager_prepares(self, xid: str) -> None:
-        """A branch that nobody saw before is prepared at the site that was active last."""
+        """A branch that no one saw before is prepared at the site that was active last."""
         if self.last_active is not None:
             side = self.sides[self.last_active]
             self.table.manager_prepares(self.at, side, self._mirror(side), xid)
@@ -316,7 +316,7 @@ class Vpn:
         return [ClientView(name, self.name, "default") for name, client in found if client.at == site]
 
     def endpoints(self, site: str) -> list[EndpointView]:
-        """The queue that the consumers read, and a topic endpoint nobody writes to. Moments are of world time."""
+        """The queue that the consumers read, and a topic endpoint no one writes to. Moments are of world time."""
         spool = self.sides[site].spool
         oldest = next(iter(spool), None)
         number = None if oldest is None else oldest[0]
@@ -336,7 +336,7 @@ class Vpn:
     def messages(self, site: str, kind: EndpointKind, name: str, after: int | None, count: int) -> list[MessageView]:
         """Up to so many messages of an endpoint beyond number ``after``, by their numbers. Moments are of world time.
 
-        A copy of a message that is there already is not shown: over SEMP it would have an id of its own.
+        A copy of a message that is there already is not shown: over SEMP it would have a separate id.
         """
         if (name, kind) not in [(view.name, view.kind) for view in self.endpoints(site)]:
             raise NoSuchObject(f"{kind} {name} does not exist")

@@ -3,7 +3,7 @@
 Deterministic: the same layout, faults, requests and clock give the same world. Its effects follow from the rules of
 ``vpn``, ``stream`` and ``centre``, never from what a runbook expects, and it never imports the engine.
 
-World time counts seconds from the world's beginning and passes only while somebody runs it. A world with a file keeps
+World time counts seconds from the world's start and passes only while a person runs it. A world with a file keeps
 every answer it gave: what a device was seen to be, or obeyed, is on disk before the caller hears of it.
 """
 

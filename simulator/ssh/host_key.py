@@ -49,7 +49,7 @@ def _write_new_key(path: Path) -> None:
     try:
         with suppress(
             FileExistsError
-        ):  # somebody who began at the same moment made one, which is the one that is kept
+        ):  # a person who started at the same moment made one, which is the one that is kept
             os.link(unfinished, path)
     finally:
         unfinished.unlink()

@@ -267,7 +267,7 @@ class _Connection:
         self._threads: list[threading.Thread] = []
 
     def start(self) -> None:
-        # With an event, paramiko negotiates in its own thread, and a client that talks nonsense costs nobody else.
+        # With an event, paramiko negotiates in its own thread, and a client that talks nonsense costs no one else.
         self._transport.start_server(event=threading.Event(), server=self._gate)
 
     @property

@@ -52,7 +52,7 @@ class Shell(Protocol):
         ...
 
     def interrupt(self) -> str:
-        """Ctrl-C: forget what was begun. The next prompt."""
+        """Ctrl-C: forget what was started. The next prompt."""
         ...
 
     def resize(self, columns: int, rows: int) -> None:
@@ -153,7 +153,7 @@ class Chaos:
             return self._guard.wait_for(lambda: bool(self._frozen), timeout_s)
 
     def thaw(self) -> None:
-        """Let every frozen terminal go on."""
+        """Let every frozen terminal continue."""
         with self._guard:
             while self._frozen:
                 self._frozen.popleft().set()

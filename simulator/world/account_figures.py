@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from orchestrator.clock import Clock
 from orchestrator.model.inventory import Site
 from simulator.amps.worlds import AMPS_WORLDS
+from simulator.generic.worlds import GENERIC_WORLDS
 from simulator.world.worlds import WORLDS
 
 _AMPS = "mock-amps"
@@ -21,6 +22,8 @@ def accounts(site: Site, clock: Clock, services: Sequence[str]) -> dict[str, dic
     """
     if site.adapter == _AMPS:
         return _of_fabric(site, clock, services)
+    if site.adapter.startswith("mock-"):
+        return _of_generic(site, clock, services)
     world = WORLDS.acquire(str(site.options["world"]), clock)
     try:
         with world.request():
@@ -32,6 +35,25 @@ def accounts(site: Site, clock: Clock, services: Sequence[str]) -> dict[str, dic
             "lost": tally.lost,
             "stranded": tally.stranded,
             "duplicated": tally.duplicated,
+            "out_of_order": tally.out_of_order,
+            "both_active_intervals": len(tally.both_active),
+        }
+        for service, tally in tallies.items()
+    }
+
+
+def _of_generic(site: Site, clock: Clock, services: Sequence[str]) -> dict[str, dict[str, int]]:
+    """Of a declared family. A unit that arrives twice is not known of it."""
+    world = GENERIC_WORLDS.acquire(str(site.options["world"]), clock)
+    try:
+        tallies = {service: world.tally(service) for service in services if world.service(service) is not None}
+    finally:
+        GENERIC_WORLDS.release(world)
+    return {
+        service: {
+            "lost": tally.lost,
+            "stranded": tally.stranded,
+            "duplicated": 0,
             "out_of_order": tally.out_of_order,
             "both_active_intervals": len(tally.both_active),
         }

@@ -1,4 +1,4 @@
-"""Which moment of world time was which moment of the clock, although a world stands still while nobody runs it.
+"""Which moment of world time was which moment of the clock, although a world stands still while no one runs it.
 
 After a pause the clock is further on and world time is not. A message keeps the clock's time at which it was sent:
 were it to move with each pause, an old message would look young, and a fail-back safer than it is. Nothing here moves
@@ -12,7 +12,7 @@ from collections.abc import Iterable
 
 
 class Pauses:
-    """From world time to seconds since the Unix epoch: stretches without a pause, each with where it began."""
+    """From world time to seconds since the Unix epoch: stretches without a pause, each with where it started."""
 
     __slots__ = ("_stretches",)
 
@@ -26,13 +26,13 @@ class Pauses:
         return clock + moment - began
 
     def go_on(self, moment: float, epoch: float) -> None:
-        """From this moment of world time on, the clock goes on from there."""
+        """From this moment of world time on, the clock continues from there."""
         if len(self._stretches) > 1 and self._stretches[-1][0] >= moment:
             del self._stretches[-1]  # nothing happened in it
         self._stretches.append((moment, epoch))
 
     def forget(self, before: float) -> None:
-        """Nobody will ask for a moment before this one."""
+        """No one will ask for a moment before this one."""
         del self._stretches[: max(0, bisect_left(self._stretches, (before,)) - 1)]
 
     def dump(self) -> list[tuple[float, float]]:

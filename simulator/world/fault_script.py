@@ -1,6 +1,6 @@
 """The faults that a world was given, and which of them have happened: what is asked of the world sets them off.
 
-Triggers look at the request and at the state of the world, never at anything a runbook or an engine knows. What a
+Triggers check the request and at the state of the world, never at anything a runbook or an engine knows. What a
 request means in a world, and how a fault disturbs it, is the world's own (``Mischief`` of each).
 """
 
@@ -35,7 +35,7 @@ class _Armed(Generic[StateFaultT]):
     fault: Fault[StateFaultT]
     given_at: float
     fired_at: float | None = None
-    due_at: float | None = None  # of an answer: what set it off began its wait
+    due_at: float | None = None  # of an answer: what set it off started its wait
 
     @property
     def can_be_set_off(self) -> bool:
@@ -49,7 +49,7 @@ class FaultScript(ABC, Generic[StateFaultT, AskedT]):
     """The faults of one world."""
 
     def __init__(self, stage: Stage, grammar: Grammar[StateFaultT], refusal: str) -> None:
-        """``refusal``: what somebody hears whose request a fault refuses."""
+        """``refusal``: what a person hears whose request a fault refuses."""
         self._stage = stage
         self._grammar = grammar
         self._refusal = refusal
@@ -143,7 +143,7 @@ class FaultScript(ABC, Generic[StateFaultT, AskedT]):
         return about
 
     def _is_due(self, armed: _Armed[StateFaultT]) -> bool:
-        """Is the wait over that the first answer began?"""
+        """Is the wait over that the first answer started?"""
         if armed.due_at is None:
             armed.due_at = self._stage.moment + armed.fault.when.after
         return self._stage.moment >= armed.due_at

@@ -137,7 +137,7 @@ class Numbers:
 
 
 class Runs:
-    """A queue of numbers in order of arrival. A number may stand in it more than once: each is a copy."""
+    """A queue of numbers in order of arrival. A number may be in it more than once: each is a copy."""
 
     __slots__ = ("_runs", "count")
 

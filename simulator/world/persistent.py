@@ -1,4 +1,4 @@
-"""What every simulated world has in common: world time that passes only while somebody runs it, one moment for all
+"""What every simulated world has in common: world time that passes only while a person runs it, one moment for all
 questions of a request, and a file that keeps every answer given.
 
 It must not know what passes: what happens in a stretch of time is the world's own ``_pass_until``.
@@ -18,7 +18,7 @@ from orchestrator.errors import DefinitionError
 from simulator.world.clock_map import Pauses
 from simulator.world.store import WorldFile
 
-# Of a file that somebody edited.
+# Of a file that a person edited.
 DAMAGE = (KeyError, TypeError, ValueError, AttributeError, IndexError, ArithmeticError, DefinitionError)
 
 _PAUSE_LEAST = 0.001  # seconds: two processes that read one machine's clock differ by less
@@ -44,7 +44,7 @@ class Kept:
         return None if self._file is None else self._file.path
 
     def now(self) -> float:
-        """World time, in seconds since the world began; it stands still inside a ``request``."""
+        """World time, in seconds since the world started; it stands still inside a ``request``."""
         return self.moment if self._depth else self._running_time()
 
     def epoch(self, moment: float) -> float:
@@ -63,7 +63,7 @@ class Kept:
         return self._request
 
     def hold(self) -> None:
-        """Begin a request, perhaps within another one; for ``request`` alone."""
+        """Start a request, perhaps within another one; for ``request`` alone."""
         self._lock.acquire()
         if self._depth:
             self._depth += 1  # the world is held still already
@@ -138,7 +138,7 @@ class Kept:
         return self._base + self.clock.now() - self._base_clock
 
     def _dump_time(self, oldest: float) -> dict[str, Any]:
-        """The part of ``_dump`` that tells the time. Nobody will ask for a moment before ``oldest``."""
+        """The part of ``_dump`` that tells the time. No one will ask for a moment before ``oldest``."""
         self._pauses.forget(oldest)
         return {
             "clock": self._base_clock + self.moment - self._base,
@@ -147,7 +147,7 @@ class Kept:
         }
 
     def _restore_time(self, data: Mapping[str, Any], elapsed: float) -> None:
-        """World time was as ``_dump_time`` wrote ``elapsed`` seconds ago, and goes on from there."""
+        """World time was as ``_dump_time`` wrote ``elapsed`` seconds ago, and continues from there."""
         self.moment = float(data["time"])
         if not math.isfinite(self.moment):
             raise ValueError("world time never comes to its end")

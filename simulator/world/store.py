@@ -19,7 +19,7 @@ from orchestrator.files import read_own
 _FORMAT = "failover world 2"
 # No link is followed to another file, and nothing is waited for that is no file at all.
 _OPENING = os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK
-_UNWRITABLE = "mend the cause (disk full? read-only? a link?) and run it again"
+_UNWRITABLE = "fix the cause (disk full? read-only? a link?) and run it again"
 _BYTES_MAX = 1 << 30  # a world of many messages is a large file
 
 
@@ -34,7 +34,7 @@ class WorldFile:
     @property
     def hint(self) -> str:
         """What a person can do about a file that cannot be used."""
-        return f"delete {self.path} to start the simulated sites anew"
+        return f"delete {self.path} to start the simulated sites again"
 
     def lock(self) -> None:
         """Keep other processes out until ``unlock``. Raises ``Unreachable`` when the folder cannot be used."""
@@ -56,7 +56,7 @@ class WorldFile:
             self._lock = None
 
     def changed(self) -> bool:
-        """Has somebody else written the file since we last read or wrote it?"""
+        """Has another person written the file since we last read or wrote it?"""
         return self._signature() != self._seen
 
     def read(self) -> dict[str, Any]:

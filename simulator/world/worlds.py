@@ -1,6 +1,6 @@
 """Which world a simulated site belongs to, so that both sites of a process share one.
 
-A site's option ``world`` is the path of a world's file, or ``memory:NAME`` for one that somebody registered.
+A site's option ``world`` is the path of a world's file, or ``memory:NAME`` for one that a person registered.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ Some = TypeVar("Some", bound=Kept)
 
 
 class Worlds(Generic[Some]):
-    """The worlds of one family in one process: those registered by name, and those of files somebody has open.
+    """The worlds of one family in one process: those registered by name, and those of files a person has open.
 
     ``load`` takes the path of a world's file and the clock.
     """

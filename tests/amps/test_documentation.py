@@ -13,7 +13,7 @@ from orchestrator.cli.main import app
 from validator.output.reference import sections
 
 ROOT = Path(__file__).parents[2]
-PAGE = ROOT / "docs" / "amps-validation.md"
+PAGE = ROOT / "docs/how-to/amps-validation.md"
 
 
 @pytest.mark.parametrize("name", sections())

@@ -123,11 +123,11 @@ def test_the_table_says_what_where_and_what_to_do(report: ValidationReport) -> N
     assert lines[0].split() == ["LEVEL", "CHECK", "LINK", "TOPIC"]
     [row] = [line for line in lines if line.split()[:3] == ["error", "txlog", "A"]]
     assert row.split("  ")[-1] == "trades (json), x & <y> (json)"
-    assert "at A.xml:" in text and "mend in B, TransactionLog (B.xml:" in text
+    assert "at A.xml:" in text and "fix in B, TransactionLog (B.xml:" in text
     assert "SUGGESTED EXCLUSIONS" in text
     assert lines[-1].startswith("2 instances, 2 links, 4 topics: ")
     short = table(report, details=False)
-    assert len(short.splitlines()) < len(lines) and "mend" not in short
+    assert len(short.splitlines()) < len(lines) and "fix in" not in short
 
 
 def test_a_clean_report_is_one_line(pair: Any, amps: SimpleNamespace) -> None:

@@ -1,4 +1,4 @@
-"""docs/amps.md tells of every runbook, option and assumption; its inventory can be used as it stands."""
+"""docs/systems/amps.md tells of every runbook, option and assumption; its inventory can be used as it stands."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from orchestrator.documents.shipped import shipped_runbooks
 from orchestrator.family.reachability import with_reachability
 from orchestrator.model.inventory import Site
 
-PAGE = (Path(__file__).parents[2] / "docs/amps.md").read_text(encoding="utf-8")
+PAGE = (Path(__file__).parents[2] / "docs/systems/amps.md").read_text(encoding="utf-8")
 RUNBOOKS = [name for name in shipped_runbooks() if name.startswith("amps/")]
 
 

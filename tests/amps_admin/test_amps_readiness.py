@@ -185,12 +185,12 @@ def test_the_command_line_moves_them(desk: Desk) -> None:
     assert desk.run("controlled", "--service", "orders", "--yes").code == 0
     assert desk.pair.heard == ["ny transports/1/disable", "nj replication/r1/downgrade"]
     desk.pair.lose("ny")
-    ended = desk.run("uncontrolled", "--service", "orders", "--failed", "ny", "--yes")
-    assert (ended.code, "nobody answers" in ended.err) == (2, True)
+    ended = desk.run("uncontrolled", "--service", "orders", "--site", "ny", "--yes")
+    assert (ended.code, "no operator attests" in ended.err) == (2, True)
     desk.inventory("async")
-    ended = desk.run("uncontrolled", "--service", "orders", "--failed", "ny", "--yes", "--attest", "it is off")
+    ended = desk.run("uncontrolled", "--service", "orders", "--site", "ny", "--yes", "--attest", "it is off")
     assert (ended.code, "--accept-loss" in ended.err) == (2, True)
-    ended = desk.run("uncontrolled", "--service", "orders", "--failed", "ny", "--isolated")
+    ended = desk.run("uncontrolled", "--service", "orders", "--site", "ny", "--isolated")
     assert (ended.code, "--isolated is an option of solace; this pair is of amps" in ended.err) == (2, True)
 
 
@@ -216,8 +216,8 @@ def test_how_it_stands(desk: Desk, change: Callable[[AmpsPair], None], code: int
 
 
 def test_the_page_has_every_code() -> None:
-    """docs/readiness.md has each code of AMPS once with its level."""
-    page = (Path(__file__).parents[2] / "docs/readiness.md").read_text(encoding="utf-8")
+    """docs/reference/readiness.md has each code of AMPS once with its level."""
+    page = (Path(__file__).parents[2] / "docs/reference/readiness.md").read_text(encoding="utf-8")
     [table] = re.findall(r"^Of each service of AMPS.*?(?=^Of each site)", page, re.M | re.S)
     told_codes = dict(re.findall(r"^\| `([a-z-]+)` \| (error|warning|note|unknown) \|", table, re.M))
     others = {

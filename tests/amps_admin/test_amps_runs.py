@@ -68,7 +68,7 @@ def test_what_has_moved_already_is_refused(pair: AmpsPair) -> None:
     report = pair.lead("amps/controlled")
     assert (ended(report)[0], pair.heard) == (Outcome.REFUSED, heard)
     assert report.lanes[0].lets_clients_in == {"ny": False}
-    assert "`failover failback --service orders --to ny`" in advice(report, report.lanes[0])
+    assert "`failover failback orders --site ny`" in advice(report, report.lanes[0])
 
 
 @pytest.mark.parametrize("site", ["ny", "nj"])
@@ -144,7 +144,7 @@ def test_across_async_links_nobody_serves_meanwhile(tmp_path: Path) -> None:
     open_pair = AmpsPair(tmp_path / "open", sync="async")
     outcome, why = ended(open_pair.lead("amps/controlled-async"))
     assert (outcome, open_pair.heard) == (Outcome.REFUSED, [])
-    assert "must not go on there" in why
+    assert "must not continue there" in why
 
 
 @pytest.mark.parametrize("kill_at", (3, 8, 12, 17, 21, 26, 33, 41))

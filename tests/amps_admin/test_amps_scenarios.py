@@ -327,7 +327,7 @@ def test_the_target_of_a_planned_move_is_restarted_before_its_late_downgrade(pai
     pair.fault(f"downgrade {NY}: late 5s", f"downgrade {NY} +1s: kill {NY} 1s")
     outcome, why = ended(pair.lead("amps/controlled", source=AWAY))
     assert outcome is Outcome.NEEDS_OPERATOR
-    assert "it lets no client in, so nobody serves" in why
+    assert "it lets no client in, so no instance serves" in why
 
 
 def test_the_target_of_a_planned_move_is_restarted_after_its_downgrade(pair: WorldPair) -> None:

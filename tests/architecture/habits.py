@@ -30,6 +30,7 @@ DOORS: Mapping[tuple[str, str], str] = {
     ): "a family of a third party may raise anything, and stops no other one",
     ("orchestrator/model/installed.py", "installed"): "what a family file declares may be wrong in any way",
     ("adapters/declared/sql.py", "_cut"): "a driver may raise anything for a session that ends at this very moment",
+    ("adapters/declared/messages.py", "_Line.end"): "a connection is given up, in whatever state its loop has it",
     ("adapters/declared/sql.py", "Database.close"): "a session is given up, in whatever state its driver has it",
     (
         "orchestrator/notifications/worker.py",
@@ -52,6 +53,10 @@ WAITERS: Mapping[tuple[str, str], str] = {
     ("tests/real/postgresql.py", "wait_for"): "asks a real server until it says so",
     ("tests/real/postgresql.py", "Load._work"): "clients that reconnect as real ones do",
     ("tests/real/postgresql.py", "Load._write_at"): "a load of a known rate",
+    (
+        "tests/real/relay.py",
+        "Relay._carry.deliver",
+    ): "a link that takes time; the test's servers run on the machine's clock",
     ("tests/journal/servers.py", "until"): "waits for servers, which no injected clock moves",
     ("tests/ssh/sshd.py", "until"): "waits for a process of the machine, which no injected clock moves",
     (
@@ -70,6 +75,7 @@ PURE_THIRD = frozenset({"pydantic", "transitions"})
 IMPURE_CALLS = frozenset({"open", "print", "input", "exec", "eval", "__import__", "breakpoint", "hash", "id"})
 
 # How Python is asked what time it is, or to wait.
+LOCKS = frozenset({"Barrier", "BoundedSemaphore", "Condition", "Event", "Lock", "RLock", "Semaphore"})
 CLOCK_CALLS = frozenset(
     {"time", "time_ns", "monotonic", "monotonic_ns", "perf_counter", "perf_counter_ns", "process_time"}
     | {"clock_gettime", "clock_gettime_ns", "thread_time", "sleep"}
@@ -188,6 +194,17 @@ def _means_now(call: ast.Call) -> bool:
 def _is_realtime(node: ast.expr) -> bool:
     inner = [node, *node.elts] if isinstance(node, ast.List | ast.Tuple) else [node]
     return any(isinstance(one, ast.Attribute) and one.attr == "realtime" for one in inner)
+
+
+def locking_handlers(sources: Iterable[Source]) -> list[str]:
+    """Locks and events in modules that set signal handlers: a handler runs in the middle of whatever holds them."""
+    return [
+        f"{source.path}:{_line(node)}: threading.{node.attr} in a module that sets signal handlers"
+        for source in sources
+        if any(isinstance(node, ast.Call) and ast.unparse(node.func) == "signal.signal" for node in source.nodes)
+        for node in source.nodes
+        if isinstance(node, ast.Attribute) and _name(node.value) == "threading" and node.attr in LOCKS
+    ]
 
 
 def unsafe(sources: Iterable[Source]) -> list[str]:

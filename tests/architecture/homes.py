@@ -32,7 +32,9 @@ HOMES: Mapping[str, Home] = {
         " family file asks",
     ),
     "yaml": Home(
-        ("orchestrator/documents/loader.py",), "the one door for documents, with their lines", package="pyyaml"
+        ("orchestrator/documents/loader.py", "orchestrator/documents/yaml_text.py"),
+        "the one door for documents, with their lines; and data written as a document",
+        package="pyyaml",
     ),
     "typer": Home(("orchestrator/cli/",), "the command line"),
     "rich": Home(("orchestrator/cli/",), "the terminal"),
@@ -42,11 +44,16 @@ HOMES: Mapping[str, Home] = {
     "httpcore": Home(("adapters/http/transport.py",), "connections for httpx, by address"),
     "httpx_gssapi": Home(("adapters/http/negotiate.py",), "Kerberos for httpx, an extra", package="httpx-gssapi"),
     "gssapi": Home(("adapters/http/negotiate.py",), "the tickets behind it"),
+    "nats": Home(("adapters/declared/messages.py",), "messages that are answered, an extra", package="nats-py"),
     "defusedxml": Home(
         ("adapters/http/xmldoc.py", "pipeline/charts.py"),
         "XML bodies, which come from a device; and SVG of a library",
     ),
     "cryptography": Home(("orchestrator/journal/signing.py",), "signatures over the record"),
+    "jinja2": Home(("orchestrator/reports/page/html.py",), "the report of a run as a document, from templates"),
+    "markupsafe": Home(
+        ("orchestrator/reports/page/",), "the half of Jinja2 that tells text from markup", package="jinja2"
+    ),
     "trustme": Home(("simulator/http/certificates.py",), "the certificates of the lab"),
     "pyspark": Home(("pipeline/",), "reads exports, never a run in flight"),
     "py4j": Home(("pipeline/",), "the bridge that PySpark brings; its errors are mapped here", package="pyspark"),

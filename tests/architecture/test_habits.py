@@ -16,6 +16,7 @@ from tests.architecture.habits import (
     impatient_tests,
     impurities,
     lawless_tests,
+    locking_handlers,
     patches,
     too_long,
     undocumented_modules,
@@ -48,6 +49,12 @@ def test_nothing_is_swallowed(product: list[Source]) -> None:
 def test_nobody_is_trusted_blindly(product: list[Source], tests: list[Source], bench: list[Source]) -> None:
     """Host keys and certificates are checked, and no shell reads our texts; in tests and benchmarks too."""
     assert not (found := unsafe([*product, *tests, *bench])), listed(found)
+
+
+def test_handlers_hold_no_lock(product: list[Source], bench: list[Source]) -> None:
+    """No module that sets a signal handler has a lock or an event: the handler could wait for the thread that it
+    interrupts."""
+    assert not (found := locking_handlers([*product, *bench])), listed(found)
 
 
 def test_files_have_one_subject(product: list[Source], bench: list[Source]) -> None:
@@ -120,6 +127,7 @@ def no_doors(sources: list[Source]) -> list[str]:
         (unsafe, ["context.verify_mode = ssl.CERT_NONE"]),
         (unsafe, ["context.check_hostname = False"]),
         (unsafe, ["run('ls', shell=True)"]),
+        (locking_handlers, ["import signal", "signal.signal(2, f)", "stop = threading.Event()"]),
         (patches, ["from unittest.mock import patch"]),
         (patches, ["from unittest import mock"]),
         (patches, ["import unittest.mock"]),
@@ -143,6 +151,8 @@ def test_control_bad(checker: Checker, lines: list[str]) -> None:
         (no_doors, ["try:", "    f()", "except BaseException:", "    unlock()", "    raise"]),
         (no_doors, ["try:", "    f()", "except (OSError, ValueError):", "    pass"]),
         (unsafe, ["get(url, verify=True)", "run(['ls'])", "context.check_hostname = True"]),
+        (locking_handlers, ["import signal", "signal.signal(2, f)", "stop = Stop()"]),
+        (locking_handlers, ["import signal", "signal.raise_signal(2)", "stop = threading.Event()"]),
         (patches, ["def test_x(monkeypatch):", "    monkeypatch.setenv('A', 'b')"]),
         (no_waiters, ["import time", "@pytest.mark.realtime", "def test_x():", "    time.sleep(1)"]),
         (no_waiters, ["import time", "pytestmark = [pytest.mark.realtime]", "time.sleep(1)"]),

@@ -14,8 +14,11 @@ FOREIGN: Mapping[str, re.Pattern[str]] = {
     "a registry's host": re.compile(r"py[p]i\.(?:org|python)|pythonhoste[d]\.org|conda\.anacond[a]\.org"),
     "an option of a registry": re.compile(r"--(?:extra-)?index-ur[l]\b|--find-link[s]\b|--trusted-hos[t]\b"),
 }
-# `make pins` tells the tool to leave such options out, and has to name one of them for it.
-EXCEPTED: Mapping[str, str] = {"--no-emit-index-url": "keeps the registry out of the pins"}
+# What may be named all the same, with the reason: `make pins` has to name an option to leave it out.
+EXCEPTED: Mapping[str, str] = {
+    "--no-emit-index-url": "keeps the registry out of the pins",
+    "--no-index --find-links wheels": "the offline bundle installs from its own folder",
+}
 
 
 def foreign(sources: Iterable[Source]) -> list[str]:

@@ -47,8 +47,8 @@ def test_json_says_the_same_in_other_words(evil: str) -> None:
     "words",
     [
         ("controlled", "--vpn", VPN, "--yes", "--approve-by", "1", "--break-glass", "EVIL"),
-        ("uncontrolled", "--vpn", VPN, "--failed", "ny", "--yes", "--attest", "EVIL"),
-        ("uncontrolled", "--vpn", VPN, "--failed", "ny", "--yes", "--reason", "EVIL"),
+        ("uncontrolled", "--vpn", VPN, "--site", "ny", "--yes", "--attest", "EVIL"),
+        ("uncontrolled", "--vpn", VPN, "--site", "ny", "--yes", "--reason", "EVIL"),
         ("failback", "--vpn", VPN, "--yes", "--xa", "stop", "--accept-risk", "EVIL"),
         ("abort", "--reason", "EVIL"),
         ("decide", "stop", "--gate", "xa", "--reason", "EVIL"),

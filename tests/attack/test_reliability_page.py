@@ -1,4 +1,4 @@
-"""docs/reliability.md names tests that exist, and every promise; whoever trusts the page can run what it says."""
+"""docs/explanation/reliability.md names tests that exist, and every promise; its commands run."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from pathlib import Path
 from tests.attack.bombs import BOMBS
 
 ROOT = Path(__file__).parents[2]
-PAGE = (ROOT / "docs/reliability.md").read_text("utf-8")
+PAGE = (ROOT / "docs/explanation/reliability.md").read_text("utf-8")
 
 
 def missing(page: str) -> list[str]:

@@ -48,7 +48,7 @@ def kinds(events: list[Any]) -> set[str]:
 
 
 def test_the_account_stands_beside_every_name(disguised: Shell) -> None:
-    """Law: planned, led, decided beforehand, resumed with other decisions, called off: each has account and number, which
+    """Law: planned, led, decided in advance, resumed with other decisions, called off: each has account and number, which
     no variable of the environment changes."""
     shell = disguised
     assert shell("controlled", "--vpn", VPN, "--yes", "--xa", "stop").code == 6

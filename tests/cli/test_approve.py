@@ -39,7 +39,7 @@ def as_account(bench: Bench, account: str, *arguments: str) -> Ended:
 def test_a_dry_run_says_how_many(shell: Shell) -> None:
     """Law: a dry run tells how many approvals would be needed, to people and to machines, and asks nobody."""
     said = shell("controlled", "--vpn", VPN, "--dry-run", "--approve-by", "2", "--approve-within", "30m").out
-    assert "begins only once 2 other people approved it, within 30m" in said
+    assert "starts only once 2 other people approved it, within 30m" in said
     assert (
         shell("controlled", "--vpn", VPN, "--dry-run", "--approve-by", "1", "--json").result["approvals_needed"] == 1
     )
@@ -62,7 +62,7 @@ def test_the_glass_is_broken_at_the_start(shell: Shell) -> None:
     ended = shell.move("--approve-by", "2", "--break-glass", "nobody can be reached")
     assert (ended.code, shell.roles()) == (0, ("standby", "active"))
     by = account_name()
-    assert f"GLASS BROKEN by {by}: begun without the approval of others (nobody can be reached)" in ended.out
+    assert f"GLASS BROKEN by {by}: started without the approval of others (nobody can be reached)" in ended.out
     assert f"decided by {by}: break-glass (nobody can be reached)" in shell("runs", "report").out
     report = shell("runs", "show", "--json").values[0]["approval"]
     assert (report["decision"]["choice"], report["given"]) == ("break-glass", [])
@@ -157,7 +157,7 @@ def test_somebody_else_approves(make_bench: Callable[..., Bench]) -> None:
     assert "WAITS for 1 of 1 approval until" in shown.out
     assert "OPEN QUESTION for the whole run: the plan needs approval by another person within 1h" in shown.out
     own = bench.here("approve", "--yes")
-    assert (own.code, own.complaint) == (2, f"{account_name()} asked for this run; somebody else has to approve it")
+    assert (own.code, own.complaint) == (2, f"{account_name()} asked for this run; another person has to approve it")
     assert as_account(bench, "bob", "approve").code == 2  # no terminal: cannot ask for confirmation
     said = as_account(bench, "bob", "approve", "--yes", "--reason", "change 4711")
     assert (said.code, said.out.strip().endswith("approved by bob")) == (0, True)
@@ -178,7 +178,7 @@ def test_killed_while_it_waits_and_approved_meanwhile(make_bench: Callable[..., 
     process.communicate()
     assert as_account(bench, "bob", "approve", "--yes").complaint == "bob has approved it already"
     said = as_account(bench, "carol", "approve", "--yes", "--json")
-    assert "nobody leads it: failover resume" in said.result["message"]
+    assert "no process leads it: failover resume" in said.result["message"]
     assert bench.roles() == ("active", "standby")
     assert bench.run("resume").code == 0
     assert bench.roles() == ("standby", "active")
@@ -218,6 +218,6 @@ def test_the_plan_is_shown(make_bench: Callable[..., Bench]) -> None:
     digest = bench.here("approve", "--show", "--json").result["digest"]
     for words in (f"asked for by {account_name()}", "source: ny", "target: nj", "services: V", "point of no return"):
         assert words in shown
-    for words in ("decided beforehand on bridge-lost: escalate", f"plan {digest}", "a second look"):
+    for words in ("decided in advance on bridge-lost: escalate", f"plan {digest}", "a second pair of eyes"):
         assert words in shown
     process.kill()

@@ -50,7 +50,7 @@ def test_every_command_is_shown(office: Office) -> None:
 
 
 def test_commands_for_transactions_that_are_decided(office: Office) -> None:
-    """Law: what would be sent for a transaction that is decided beforehand is shown word for word."""
+    """Law: what would be sent for a transaction that is decided in advance is shown word for word."""
     text = shown(office, "controlled", "--vpn", VPN, "--xa", office.shell.decisions)
     for word in ("commit 0021B028-00-01", "rollback 0021ABC4-00-01"):
         choice, xid = word.split()
@@ -134,9 +134,9 @@ def test_devices_keys_commands_and_hooks(office: Office) -> None:
 def test_what_is_left_to_whoever_leads(office: Office) -> None:
     """Law (S5): the questions that nobody has answered beforehand are named, and who answers them."""
     text = shown(office, "controlled", "--vpn", VPN)
-    assert "left open; answered by whoever leads the run, alone:" in text
+    assert "left open; answered by the leader of the run, alone:" in text
     assert "xa: commit / rollback / later" in text or "xa: commit" in text
-    assert "a second look: words are not signed" in text
+    assert "a second pair of eyes: approvals are not signed" in text
     office.set_policy({"needed": 1})
     text = shown(office, "controlled", "--vpn", "Risk_VPN")
     assert "only with another approver" in text
@@ -149,7 +149,7 @@ def test_nothing_goes_with_show(office: Office) -> None:
     for wrong in (("--yes",), ("--deny",), ("--reason", "x"), ("--break-glass", "x")):
         assert office.does("bob", "approve", "last", "--show", *wrong).code == 2
     ended = office.does("bob", "approve", "last", "--show")
-    assert (ended.code, "nobody has to agree to this run" in ended.out) == (0, True)
+    assert (ended.code, "this run needs no approval" in ended.out) == (0, True)
 
 
 def test_differences_of_documents() -> None:

@@ -67,7 +67,7 @@ def test_a_name_with_a_blank_stays_one_argument(shell: Shell) -> None:
 @pytest.mark.parametrize(
     ("arguments", "sentence"),
     [
-        ((), "say which services"),
+        ((), "no service is named"),
         (("--all", "--vpn", VPN), "names of services and --all exclude each other"),
         (("--vpn", VPN, "--from", "la"), "'la' is not a site of the pair trading"),
         (("--vpn", VPN, "--from", "n\ny"), "'n\\ny' is not a site"),
@@ -93,7 +93,7 @@ def test_what_does_not_fit_together(shell: Shell, arguments: tuple[str, ...], se
     assert shell("runs", "list").out == ""
 
 
-@pytest.mark.parametrize("words", [("uncontrolled", "--failed", "ny"), ("restore", "--site", "ny"), ("failback",)])
+@pytest.mark.parametrize("words", [("uncontrolled", "--site", "ny"), ("restore", "--site", "ny"), ("failback",)])
 def test_no_command_disturbs_the_pair_in_a_dry_run(shell: Shell, words: tuple[str, ...]) -> None:
     """Law: a fault is not passed over in silence either, whatever the command."""
     complained(shell(*words, "--vpn", VPN, "--dry-run", "--fault", "drain: stall"), 2, "--dry-run changes nothing")
@@ -127,7 +127,7 @@ def test_the_same_site_twice(shell: Shell) -> None:
 
 
 @pytest.mark.parametrize(
-    ("command", "option"), [("controlled", "--from"), ("uncontrolled", "--failed"), ("restore", "--site")]
+    ("command", "option"), [("controlled", "--from"), ("uncontrolled", "--site"), ("restore", "--site")]
 )
 def test_a_site_that_is_none_of_the_pair(shell: Shell, command: str, option: str) -> None:
     """Law: it is answered with the two that are, and with no option that the command does not have."""

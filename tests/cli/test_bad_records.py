@@ -59,7 +59,7 @@ def test_an_emergency_beside_a_record_that_was_edited(shell: Shell) -> None:
     with sqlite3.connect(shell.state / "journal.sqlite") as journal:
         journal.execute("UPDATE events SET event = replace(event, '{', '{ ') WHERE run = ? AND seq = 1", (edited,))
     journal.close()
-    lost = ("--failed", "ny", "--attest", "x", "--fault", "at 0s: node ny/NY_Appliance1 down")
+    lost = ("--site", "ny", "--attest", "x", "--fault", "at 0s: node ny/NY_Appliance1 down")
     moved = shell("uncontrolled", "--vpn", VPN, *lost, "--yes")
     assert moved.code == 0, moved.err
     note = f"last known of {VPN} at ny: unknown; run {edited}: record 1 is not what was written"
@@ -80,7 +80,7 @@ def test_the_way_back_beside_a_record_that_was_edited(shell: Shell) -> None:
     problem = f"run {edited}: record 1 is not what was written"
     [note] = shell("runs", "list", "--json").values[0]["notes"]
     assert problem in note
-    back = ("failback", "--vpn", "Settlement_VPN", "--to", "ny", "--yes")
+    back = ("failback", "--vpn", "Settlement_VPN", "--site", "ny", "--yes")
     refused_to = shell(*back)
     complained(refused_to, 3, problem, "does not show that it is safe")
     assert "failover runs verify" in refused_to.err
@@ -196,6 +196,6 @@ def test_a_folder_of_the_state_directory(monkeypatch: pytest.MonkeyPatch, tmp_pa
         "file": ("is no directory", "move it away"),
         "gone/logs": (
             "cannot be made: No such file or directory",
-            "mend that, or set FAILOVER_STATE to another state directory",
+            "fix that, or set FAILOVER_STATE to another state directory",
         ),
     }

@@ -17,7 +17,7 @@ def test_already_moved(shell: Shell) -> None:
     ended = shell.move()
     refused(shell, ended, "ny: the source does not have activity")
     assert "nj is active already." in ended.out
-    assert "`failover controlled --vpn Trading_VPN --from nj`" in ended.out
+    assert "`failover controlled Trading_VPN --site nj`" in ended.out
     assert shell.roles() == ("standby", "active")
     assert shell.move("--from", "nj").code == 0
     assert shell.roles() == ACTIVE_AT_HOME

@@ -35,7 +35,7 @@ def test_from_a_planned_move_back_home(make_bench: MakeBench) -> None:
     bench = bench_of(make_bench)
     moved = bench.run("controlled", "--vpn", "Risk_VPN", "--yes", "--xa", "stop")
     assert moved.code == 0, moved.err
-    back = bench.run("failback", "--vpn", "Risk_VPN", "--to", "ny", "--yes", "--xa", "stop")
+    back = bench.run("failback", "--vpn", "Risk_VPN", "--site", "ny", "--yes", "--xa", "stop")
     assert back.code == 0, back.err
     assert "endpoint" in back.err, "the gate says what it has compared"
     assert roles_of(bench.lab_world(), "Risk_VPN") == ("active", "standby")
@@ -45,14 +45,14 @@ def test_isolated_restored_and_back(make_bench: MakeBench) -> None:
     """Law: a site whose backbone is cut is fenced, demoted, brought back behind its fence, let in, and serves again, with
     no adapter but the CLI; the fence is proven by reading it."""
     bench = bench_of(make_bench, "--fault", "any: bridge down 10s")
-    lost = bench.run("uncontrolled", "--all", "--failed", "ny", "--isolated", "--yes", "--reason", "the fibre is cut")
+    lost = bench.run("uncontrolled", "--all", "--site", "ny", "--isolated", "--yes", "--reason", "the fibre is cut")
     assert lost.code == 0, lost.err
     assert ("ssh", "service msg-backbone shutdown") in changes(bench, "ny")
     restored = bench.run("restore", "--all", "--site", "ny", "--yes", "--xa", decisions(bench))
     assert restored.code == 0, restored.err
     sent = [line for _, line in changes(bench, "ny")]
     assert (sent.count("service msg-backbone shutdown"), "no service msg-backbone shutdown" in sent) == (1, True)
-    back = bench.run("failback", "--vpn", "Settlement_VPN", "--to", "ny", "--yes", "--xa", "stop")
+    back = bench.run("failback", "--vpn", "Settlement_VPN", "--site", "ny", "--yes", "--xa", "stop")
     assert back.code == 0, back.err
     roles = [roles_of(bench.lab_world(), vpn) for vpn in _VPNS]
     assert roles == [("standby", "active"), ("standby", "active"), ("active", "standby")]
@@ -88,4 +88,5 @@ def test_what_it_cannot_do_is_known_beforehand(make_bench: MakeBench) -> None:
     printed = bench.run("check").out
     [row] = [line.split() for line in printed.splitlines() if line.startswith("uncontrolled-commanded ")]
     assert row[1:] == ["not", "not"]
-    assert "no reading is called 'external_fence'" in printed
+    assert "uncontrolled-commanded (ny): not: source: the fence plan of the site has no command" in printed
+    assert "external_fence" not in printed

@@ -106,7 +106,7 @@ def test_calling_it_off_instead(shell: Shell) -> None:
     shell("controlled", "--vpn", VPN, "--yes", "--xa", "stop")
     ended = shell("abort", "--reason", "the desk changed its mind")
     assert ended.code == 5
-    assert f"{VPN}: reverted: called off by ann: the desk changed its mind" in ended.out
+    assert f"{VPN}: reverted: aborted by ann: the desk changed its mind" in ended.out
     assert (shell.roles(), shell.tally().lost, shell.tally().both_active) == (("active", "standby"), 0, ())
     assert shell.move().code == 0
 
@@ -122,7 +122,7 @@ def test_a_short_loss_heals(shell: Shell) -> None:
     assert ended.code == 0
     assert "ATTENTION nj: the replication bridge was lost before the queue had drained" in ended.err
     assert "INTERRUPTED for " in ended.err
-    assert "holds again, going on" in ended.err
+    assert "holds again, continuing" in ended.err
     assert shell.tally().lost == 0
 
 
@@ -133,7 +133,7 @@ def test_a_long_loss_reverts(shell: Shell, hasty: str, decided: tuple[str, ...])
     assert ended.code == 5
     [decision] = ended.result["lanes"][0]["decisions"]
     assert (decision["gate"], decision["choice"], decision["by"]) == ("bridge-lost", "revert", "policy")
-    assert decision["reason"] == ("decided beforehand" if decided else "nobody could be asked")
+    assert decision["reason"] == ("decided in advance" if decided else "no operator could be asked")
     assert decision["at_risk"] > 0
     assert f"; at risk: {decision['at_risk']:,} messages" in shell("runs", "show").out
     assert (shell.roles(), shell.tally().lost) == (("active", "standby"), 0)

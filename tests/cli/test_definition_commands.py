@@ -9,7 +9,9 @@ import pytest
 
 from orchestrator.documents.loader import load_runbook
 from orchestrator.documents.shipped import shipped_runbooks
+from orchestrator.operations.declared_families import offer_families
 from tests.cli.shell import Shell
+from tests.shipped import RUNBOOKS
 
 INVENTORY = Path(__file__).parents[2] / "examples/inventory.yaml"
 
@@ -20,9 +22,10 @@ def test_list(shell: Shell) -> None:
     assert listed == shipped_runbooks()
 
 
-@pytest.mark.parametrize("name", shipped_runbooks())
+@pytest.mark.parametrize("name", RUNBOOKS)
 def test_show_and_graph(shell: Shell, name: str) -> None:
     """Law: a runbook in words, and as a flowchart, has every step, with its way back and its point of no return."""
+    offer_families()
     runbook = load_runbook(name)
     shown = shell("runbook", "show", name)
     assert shown.code == 0

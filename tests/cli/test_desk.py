@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import os
 import threading
+import time
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from typing import TextIO
+from typing import Literal, TextIO
 
 import pytest
 
-from orchestrator.cli.render.prompt import TerminalPrompter
+from orchestrator.cli.live.asking import LineAsking
+from orchestrator.cli.live.pane import Pane
+from orchestrator.cli.live.prompt import TerminalPrompter
 from orchestrator.core.run import Lane, Run
 from orchestrator.model import events as ev
 from tests.core.builders import T0, a_plan
@@ -18,6 +22,18 @@ from tests.core.builders import T0, a_plan
 pytestmark = pytest.mark.realtime
 
 RUN = Run(a_plan())
+APPROVAL = ev.GateOpened(
+    gate="approval",
+    step="",
+    choices=("approve", "deny"),
+    unattended="deny",
+    why="the plan needs approval by another person",
+    approval=ev.ApprovalSought(needed=1, plan="x", expires_at=T0 + 40),
+)
+
+
+def now() -> float:
+    return T0
 
 
 def question(why: str, gate: str = "bridge-lost") -> ev.GateOpened:
@@ -53,9 +69,8 @@ def person() -> Iterator[Person]:
 def a_desk(person: Person, *gates: ev.GateOpened) -> TerminalPrompter:
     """The desk of a process that goes on with a run in which these questions are open."""
     lane = replace(Lane("Trading"), gates=gates)
-    return TerminalPrompter(
-        ev.Who("ann"), lambda yes: None, Run(a_plan(), lanes={"Trading": lane}), stdin=person.stdin
-    )
+    asking = LineAsking(lambda yes: None, person.stdin)
+    return TerminalPrompter(ev.Who("ann"), asking, Run(a_plan(), lanes={"Trading": lane}), now)
 
 
 def test_a_question_is_answered(person: Person, capsys: pytest.CaptureFixture[str]) -> None:
@@ -108,6 +123,140 @@ def test_a_question_of_an_earlier_process_is_asked(person: Person) -> None:
     ruling = a_desk(person, gate).ask("Trading", gate)
     assert ruling is not None
     assert ruling.choice == "wait"
+
+
+SAME = ("Trading", "Orders", "Billing")
+
+
+def a_desk_of_many(person: Person, gate: ev.GateOpened) -> TerminalPrompter:
+    """The desk of a run in which three services ask this."""
+    run = Run(a_plan(services=SAME), lanes={name: replace(Lane(name), gates=(gate,)) for name in SAME})
+    return TerminalPrompter(ev.Who("ann"), LineAsking(lambda yes: None, person.stdin), run, now)
+
+
+def test_the_same_question_of_many_is_put_once(person: Person, capsys: pytest.CaptureFixture[str]) -> None:
+    """Law: what three services ask in the same words is put once, with how many they are; one answer is for all."""
+    gate = question("the bridge is down")
+    desk = a_desk_of_many(person, gate)
+    person.type("rev\n")
+    person.type("it takes too long\n")
+    person.type("\n")
+    rulings = [desk.ask(name, gate) for name in SAME]
+    assert rulings == [ev.Ruling(choice="revert", reason="it takes too long", by="ann")] * 3
+    shown = capsys.readouterr().err
+    assert shown.count("DECISION NEEDED  3 services (Trading, Orders, Billing): the bridge is down") == 1
+    assert shown.count("DECISION NEEDED") == 1
+    assert "no time limit; if this terminal closes: revert, at once" in shown
+
+
+LINK = question("the bridge is down")
+
+
+def limited(status: Literal["running", "committed"]) -> Run:
+    """A run with 90 s, 20 s after its start, whose service asks."""
+    plan = a_plan(policy=ev.Policy.model_validate({"timeout": "90s"}))
+    lane = replace(Lane("Trading"), gates=(LINK,), status=status)
+    return Run(plan, lanes={"Trading": lane}, began_at=T0 - 20)
+
+
+@pytest.mark.parametrize(
+    ("run", "gate", "terms", "later"),
+    [
+        (limited("running"), LINK, "answer within 70s, or it is rolled back (--timeout); if", "answer within 40s"),
+        (limited("committed"), LINK, "no time limit; if this terminal closes: revert", "no time limit"),
+        (RUN, APPROVAL, "answer within 40s, or it is denied; if this terminal closes: deny", "within 10s"),
+    ],
+    ids=["a limit", "past the point of no return", "an approval"],
+)
+def test_a_limit_is_counted_down(run: Run, gate: ev.GateOpened, terms: str, later: str) -> None:
+    """Law: where a question has a limit, it says for how long it can be answered and what follows; as time passes, the
+    pane says how much is left."""
+    at, pane = [T0], Pane()
+    desk = TerminalPrompter(ev.Who("ann"), InPane(pane), run, lambda: at[0])
+    told_to = next(iter(run.lanes), "")
+    desk(ev.Record(run="run-1", seq=2, at=T0, lane=told_to, event=gate), run)
+    asking = threading.Thread(target=desk.ask, args=(told_to, gate))
+    asking.start()
+    seen(pane, terms)
+    at[0] += 30
+    seen(pane, later)
+    desk.close()
+    asking.join()
+
+
+def seen(pane: Pane, text: str) -> None:
+    """Returns once the pane shows it."""
+    end = time.monotonic() + 60
+    while not any(text in line for line in pane.shown(20)):
+        assert time.monotonic() < end, pane.shown(20)
+
+
+@dataclass
+class InPane:
+    """A pane without the table above it."""
+
+    pane: Pane
+
+    @contextmanager
+    def shown(self) -> Iterator[None]:
+        yield
+
+    def forget_typed(self) -> None:
+        """Nothing was typed."""
+
+    def say(self, text: str) -> None:
+        self.pane.say(text)
+
+    def clock(self, text: str) -> None:
+        """The table would have it."""
+
+    def terms(self, text: str) -> None:
+        self.pane.terms(text)
+
+    def prompt(self, text: str) -> None:
+        self.pane.ask(text)
+
+    def typed(self, within: float) -> tuple[bool, str | None]:
+        return self.pane.typed(within)
+
+    def leave(self, text: str) -> None:
+        self.pane.close()
+
+
+def test_an_answer_for_one_of_many(person: Person, capsys: pytest.CaptureFixture[str]) -> None:
+    """Law: with ``o`` the answer is for the one service; the others are asked."""
+    gate = question("the bridge is down")
+    desk = a_desk_of_many(person, gate)
+    person.type("rev\n")
+    person.type("it takes too long\n")
+    person.type("o\n")
+    assert desk.ask("Trading", gate) is not None
+    told(desk, ev.LaneEnded(outcome=ev.Outcome.REVERTED))
+    person.type("wait\n")
+    person.type("\n")
+    person.type("o\n")
+    ruling = desk.ask("Orders", gate)
+    assert ruling is not None
+    assert ruling.choice == "wait"
+    assert "DECISION NEEDED  2 services (Orders, Billing)" in capsys.readouterr().err
+
+
+def test_a_question_about_the_site_is_put_once(person: Person, capsys: pytest.CaptureFixture[str]) -> None:
+    """Law: what the runbook asks of every service in the same words is about the site: it is put once, no matter for how
+    many, and also for a service that comes to it later."""
+    ask = {"gate": "fence", "text": "ny is not fenced", "choices": ["attest", "stop"], "unattended": "stop"}
+    plan = a_plan({"id": "fenced", "title": "Confirm the fence", "ask": ask}, services=SAME)
+    gate = ev.GateOpened(
+        gate="fence", step="fenced", choices=("attest", "stop"), unattended="stop", why="ny is not fenced"
+    )
+    lanes = {name: replace(Lane(name), gates=(gate,) if name == "Trading" else ()) for name in SAME}
+    desk = TerminalPrompter(ev.Who("ann"), LineAsking(lambda yes: None, person.stdin), Run(plan, lanes=lanes), now)
+    person.type("att\n")
+    person.type("cables pulled\n")
+    first = desk.ask("Trading", gate)
+    told(desk, gate, "Billing")
+    assert desk.ask("Billing", gate) == first == ev.Ruling(choice="attest", reason="cables pulled", by="ann")
+    assert capsys.readouterr().err.count("DECISION NEEDED") == 1
 
 
 def test_a_question_answers_itself_while_somebody_thinks(person: Person, capsys: pytest.CaptureFixture[str]) -> None:

@@ -25,7 +25,7 @@ NAMES = frozenset(
         *("service", "thing", "others", "left"),
         *("account", "requester", "host", "plan", "file", "key", "signature"),
         # the lifecycle and the vocabulary
-        *("kind", "step", "gate", "item", "choice", "choices", "unattended", "outcome", "effect"),
+        *("kind", "step", "gate", "item", "choice", "choices", "unattended", "outcome", "effect", "timeout"),
         *("on", "reading", "action", "args", "undo", "on_gate", "transactions"),
     }
 )

@@ -118,8 +118,8 @@ def test_an_unreadable_answer_is_not_a_good_one(shell: Shell) -> None:
 def test_decisions_made_beforehand_are_in_the_plan(shell: Shell) -> None:
     """Law: an option that decides something beforehand shows in the plan as decided."""
     out = shell("controlled", "--vpn", VPN, "--dry-run", "--on-bridge-loss", "wait", "--on-stall", "escalate").out
-    assert "if the guard is broken for 1m: wait, decided beforehand" in out
-    assert "if nothing moves for 2m: escalate, decided beforehand" in out
+    assert "if the guard is broken for 1m: wait, decided in advance" in out
+    assert "if nothing moves for 2m: escalate, decided in advance" in out
     assert "unattended: revert" in shell("controlled", "--vpn", VPN, "--dry-run").out
 
 
@@ -138,7 +138,7 @@ def test_many_services(shell: Shell, services: tuple[str, ...]) -> None:
 @pytest.mark.parametrize(
     ("command", "suspended", "words"),
     [
-        (("uncontrolled", "--failed", "ny", "--attest", "cables pulled"), False, "ny: it still answers as active"),
+        (("uncontrolled", "--site", "ny", "--attest", "cables pulled"), False, "ny: it still answers as active"),
         (("controlled",), True, "ny: replication is suspended"),
     ],
 )
@@ -156,11 +156,11 @@ def test_what_must_never_be_and_is_now(shell: Shell, command: tuple[str, ...], s
     done = shell(*line, "--yes", "--json")
     assert [one["reason"] for one in done.result["lanes"]] == [lane["would_refuse"]]
     assert (foreseen.code, done.code) == (3, 3)
-    way_on = f"`failover restore --vpn {VPN} --site nj`"
+    way_on = f"`failover restore {VPN} --site nj`"
     assert [way_on in screen for screen in (told, shell(*line, "--yes").out)] == [suspended, suspended]
 
 
 def test_a_question_is_asked_in_one_sentence(shell: Shell) -> None:
     """Law: the plan joins a question to its choices without a stop in between."""
-    told = shell("uncontrolled", "--vpn", VPN, "--failed", "ny", "--dry-run").out
-    assert "go on all the same: attest / waive / stop" in " ".join(told.split())
+    told = shell("uncontrolled", "--vpn", VPN, "--site", "ny", "--dry-run").out
+    assert "continue without that proof: attest / waive / stop" in " ".join(told.split())

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from orchestrator.cli.render.preview import brief
+from orchestrator.cli.render.preview import brief, in_short
 from orchestrator.model import events as ev
 from orchestrator.operations.runs.plan import PlanRequest, make_plan
 from orchestrator.operations.runs.preview import take_preview
@@ -51,12 +51,32 @@ def test_the_plan_before_the_question(shell: Shell, inventory: str) -> None:
     assert "more service" not in text
 
 
+def test_the_plan_in_short(shell: Shell, inventory: str) -> None:
+    """Law: right above the question are at most twelve lines: how many services, what is queued in all, how long it
+    takes or that it is unknown, from which step on it cannot be undone, and by name the service that differs."""
+    wish = PlanRequest("solace/controlled", Path(inventory), (), True, None, None, ev.Policy())
+    tools = shell.tools()
+    plan = make_plan(tools, wish)
+    lines = in_short(take_preview(tools, plan, attended=True))
+    assert len(lines) <= 12
+    assert lines[0] == "SIMULATED  Planned move of 24 services: ny to nj"
+    assert "  time: unknown (no earlier run is on record)" in lines
+    [queued] = [line for line in lines if "queued now" in line]
+    assert re.search(r"queued now: \d,\d{3} messages, the most at V23 \(\d+\)", queued)
+    [odd] = [line for line in lines if line.startswith(f"  {ODD}: ")]
+    assert "WOULD ASK" in odd
+    assert shell("controlled", "V01", "-i", inventory, "--yes").code == 0
+    assert shell("controlled", "V02", "-i", inventory, "--yes").code == 0
+    again = in_short(take_preview(tools, plan, attended=True))
+    assert any(re.search(r"  time: earlier runs took [\d to]+ s.*\(2 runs, ", line) for line in again)
+
+
 def test_a_few_are_shown_in_full(shell: Shell) -> None:
     """Law: a handful has no need of rows."""
     wish = PlanRequest("solace/controlled", None, (), True, None, None, ev.Policy())
     tools = shell.tools()
     text = "\n".join(brief(take_preview(tools, make_plan(tools, wish), attended=True)))
-    assert text.count("1. The target's replication bridge") == 3
+    assert text.count("1. Verify that the target's replication bridge") == 3
 
 
 def test_how_old_the_checks_are(shell: Shell, inventory: str) -> None:
@@ -91,7 +111,7 @@ def test_many_that_did_the_same_with_decisions(shell: Shell, inventory: str) -> 
     """Law: where every service was decided on alike, one is told in full and the others have their rows."""
     lost = "at 0s: node ny/NY_Appliance1 down"
     ended = shell(
-        *("uncontrolled", "--all", "--failed", "ny", "--yes", "--attest", "x", "--inventory", inventory),
+        *("uncontrolled", "--all", "--site", "ny", "--yes", "--attest", "x", "--inventory", inventory),
         *("--fault", lost),
     )
     assert ended.code == 0

@@ -1,4 +1,4 @@
-"""docs/first-contact.md: its commands are those that are typed, its words those of the program."""
+"""docs/how-to/first-contact.md: its commands are those that are typed, its words those of the program."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from orchestrator.reports.unknowns import Verdict
 from tests.solace.replay import documents, load
 
 ROOT = Path(__file__).parents[2]
-PAGE = (ROOT / "docs" / "first-contact.md").read_text("utf-8")
+PAGE = (ROOT / "docs/how-to/first-contact.md").read_text("utf-8")
 
 
 def section(heading: str) -> str:
@@ -70,6 +70,6 @@ def test_every_key_of_the_file_is_told() -> None:
 
 
 def test_the_page_is_linked() -> None:
-    """Law: README.md, the page of the adapter and the page of the night lead to it."""
-    for page in ("README.md", "docs/solace.md", "docs/operations.md"):
+    """Law: README.md, the page of the adapter, the tutorial and the page of checks link to it."""
+    for page in ("README.md", "docs/systems/solace.md", "docs/tutorial/lab.md", "docs/how-to/observe.md"):
         assert "first-contact.md" in (ROOT / page).read_text("utf-8"), page

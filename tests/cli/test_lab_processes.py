@@ -58,7 +58,7 @@ def test_the_walk(
     written = (bench.folder / "lab.yaml").read_text()
     assert f'adapter: "{adapter}"' in written
     assert ("also:" in written, f'- adapter: "{further}"' in written) == (bool(further), bool(further))
-    assert "  failover controlled --inventory lab.yaml --vpn Trading_VPN" in said, "the hint is the walk"
+    assert "  failover controlled Trading_VPN --inventory lab.yaml" in said, "the hint is the walk"
     status = bench.here("status", "-i", str(bench.folder / "lab.yaml"))
     assert (status.code, status.out.splitlines()[0]) == (0, "SIMULATED"), status.err
     moved = bench.run("controlled", "--vpn", "Risk_VPN", "--yes", "--xa", "stop", "--on-bridge-loss", "revert")
@@ -121,7 +121,7 @@ def test_the_walk_of_amps(make_bench: MakeBench) -> None:
     dry run has the move's requests and sends none of them."""
     bench = make_bench(environment={"FAILOVER_INVENTORY": "lab.yaml"})
     _, said = lab_up(bench, "--amps")
-    assert "  failover controlled --inventory lab.yaml --service orders" in said
+    assert "  failover controlled orders --inventory lab.yaml" in said
     checked = bench.here("check", "-i", str(bench.folder / "lab.yaml"), "--json")
     pair = json.loads(checked.out)["pairs"][0]
     checks = pair["services"][0]["checks"]

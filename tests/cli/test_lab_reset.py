@@ -103,7 +103,7 @@ def test_a_pair_across_async_links(shell: Shell, lab: Path) -> None:
     world.lose("orders-ny")
     world.start("orders-ny")
     back = shell("restore", *service, "--site", "ny", "--bootstrap", "--attest", "journal and SOW moved to /save")
-    assert (back.code, shell("failback", *service, "--to", "ny").code) == (0, 0)
+    assert (back.code, shell("failback", *service, "--site", "ny").code) == (0, 0)
     world.close()
 
 

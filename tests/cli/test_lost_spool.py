@@ -15,7 +15,7 @@ DARK = "at 0s: node ny/NY_Appliance1 down 5m"
 @pytest.mark.parametrize(("typed", "lost"), [(("--spool", "lost"), True), (("--spool", "kept"), False), ((), False)])
 def test_it_is_recorded(shell: Shell, typed: tuple[str, ...], lost: bool) -> None:
     """Law: the fail-back to come finds in the record that messages were lost there, if somebody said so."""
-    taken = ("uncontrolled", "--vpn", VPN, "--failed", "ny", "--yes", "--attest", "cables pulled", "--fault", DARK)
+    taken = ("uncontrolled", "--vpn", VPN, "--site", "ny", "--yes", "--attest", "cables pulled", "--fault", DARK)
     assert shell(*taken).code == 0
     with closing(shell.world()) as world:  # the pair's time passes only while somebody holds it
         shell.clock.sleep(600.0)

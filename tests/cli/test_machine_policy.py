@@ -131,8 +131,8 @@ def test_a_policy_with_a_mistake(office: Office, change: Callable[[Any], object]
 
 
 def test_the_example_of_the_documentation(tmp_path: Path) -> None:
-    """Law: the policy that docs/approvals.md shows is one, and has every key that the page explains."""
-    page = (Path(__file__).parents[2] / "docs" / "approvals.md").read_text(encoding="utf-8")
+    """Law: the policy that docs/how-to/approvals.md shows is one, and has every key that the page explains."""
+    page = (Path(__file__).parents[2] / "docs/how-to/approvals.md").read_text(encoding="utf-8")
     [example] = re.findall(r"   ```yaml\n(.*?)   ```", page, flags=re.DOTALL)
     path = tmp_path / "policy.yaml"
     path.write_text(textwrap.dedent(example), encoding="utf-8")
@@ -175,8 +175,8 @@ RULES: list[tuple[dict[str, Any], tuple[str, ...], int]] = [
     ({"commands": ["controlled"]}, ("controlled", "--vpn", VPN), 1),
     ({"commands": ["controlled"]}, ("restore", "--site", "nj", "--vpn", VPN), 0),
     ({"commands": ["restore"]}, ("restore", "--site", "nj", "--vpn", VPN), 1),
-    ({"commands": ["uncontrolled"]}, ("uncontrolled", "--failed", "ny", "--isolated", "--vpn", VPN), 1),
-    ({"commands": ["failback"]}, ("failback", "--to", "ny", "--vpn", VPN, "--accept-risk", "x"), 1),
+    ({"commands": ["uncontrolled"]}, ("uncontrolled", "--site", "ny", "--isolated", "--vpn", VPN), 1),
+    ({"commands": ["failback"]}, ("failback", "--site", "ny", "--vpn", VPN, "--accept-risk", "x"), 1),
 ]
 
 
@@ -196,7 +196,7 @@ def test_rules_add_up(office: Office) -> None:
         {"needed": 2, "break_glass": False},
     )
     shown = office.does("ann", "controlled", "--vpn", VPN, "--dry-run").out
-    assert "begins only once 3 other people approved it, within 10m" in shown
+    assert "starts only once 3 other people approved it, within 10m" in shown
     assert needed(office, "controlled", "--vpn", VPN, "--approve-by", "4") == 4
     assert needed(office, "controlled", "--vpn", VPN, "--approve-by", "1") == 3
     assert office.does("ann", *QUIET, "--break-glass", "hurry").code == 2
@@ -305,7 +305,7 @@ def test_decisions_after_the_approval(office: Office) -> None:
 
     ended = office.does("ann", "resume", "last", "--xa", shell.decisions, meanwhile=[look_and_agree])
     assert (ended.code, shell.roles()) == (0, ("standby", "active")), ended.err
-    assert "decided beforehand on transaction 0021B028-00-01: commit, by file decisions.yaml (account ann" in shown[0]
+    assert "decided in advance on transaction 0021B028-00-01: commit, by file decisions.yaml (account ann" in shown[0]
     assert "sha256 " in shown[0]
 
 

@@ -63,7 +63,7 @@ def test_fail_fast(shell: Shell) -> None:
     assert found["Risk_VPN"] == "refused"
     assert found[VPN] == "reverted"
     reason = next(lane["reason"] for lane in ended.result["lanes"] if lane["service"] == VPN)
-    assert "called off by --fail-fast: Risk_VPN ended refused" in reason
+    assert "aborted by --fail-fast: Risk_VPN ended refused" in reason
     assert shell.roles(VPN) == ("active", "standby")
     assert shell.tally(VPN).lost == 0
 

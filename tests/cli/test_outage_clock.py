@@ -8,7 +8,7 @@ from itertools import groupby
 
 import pytest
 
-from orchestrator.cli.render.live import LiveScreen
+from orchestrator.cli.live.screen import LiveScreen
 from orchestrator.cli.render.screen import PlainScreen
 from orchestrator.core.position import Positions
 from orchestrator.core.run import Run, fold

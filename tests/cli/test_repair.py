@@ -22,9 +22,9 @@ STATES = {BOTH_STANDBY: ("at 0s: role ny standby",), BOTH_ACTIVE: ("at 0s: role 
 OTHERS = {
     "controlled": ("controlled", "--xa", "stop"),
     "controlled, the other way": ("controlled", "--xa", "stop", "--from", "nj"),
-    "uncontrolled": ("uncontrolled", "--failed", "ny", "--reason", "a test"),
-    "isolated": ("uncontrolled", "--failed", "ny", "--isolated", "--reason", "a test"),
-    "failback": ("failback", "--to", "ny", "--xa", "stop"),
+    "uncontrolled": ("uncontrolled", "--site", "ny", "--reason", "a test"),
+    "isolated": ("uncontrolled", "--site", "ny", "--isolated", "--reason", "a test"),
+    "failback": ("failback", "--site", "ny", "--xa", "stop"),
 }
 
 
@@ -69,7 +69,7 @@ def queued(shell: Shell, site: str) -> int:
 
 
 def repair(shell: Shell, to: str, *more: str) -> Ended:
-    return shell("repair", "--vpn", VPN, "--to", to, *more)
+    return shell("repair", "--vpn", VPN, "--site", to, *more)
 
 
 @pytest.mark.parametrize("state", STATES, ids=["standby", "active"])
@@ -88,7 +88,7 @@ def test_a_restore_beside_a_standby_site_names_it_too(shell: Shell) -> None:
     by_hand(shell, *STATES[BOTH_STANDBY])
     ended = shell("restore", "--vpn", VPN, "--site", "ny", "--xa", "stop", "--yes")
     refused(shell, ended, "the other site is not active")
-    assert f"`failover repair --vpn {VPN} --to nj`" in ended.out
+    assert f"`failover repair {VPN} --site nj`" in ended.out
 
 
 def test_an_option_of_another_family(shell: Shell) -> None:
@@ -123,7 +123,7 @@ def test_a_restore_of_two_active_sites_is_refused(shell: Shell, more: tuple[str,
     said = ended.out if "--json" in more else ended.err
     assert ended.code == 3, (ended.out, ended.err)
     assert "both sites are active" in said
-    assert f"`failover repair --vpn {VPN} --to nj`" in said
+    assert f"`failover repair {VPN} --site nj`" in said
     assert (shell.roles(), dict(shell.tally().commands)) == (BOTH_ACTIVE, {})
     assert repair(shell, "nj", "--yes", *WHY).code == 0
     assert shell("restore", "--vpn", VPN, "--site", "ny", "--xa", "stop", *more).code in (0, 6)  # 6: a transaction
@@ -134,7 +134,7 @@ def test_a_restore_after_a_recorded_fail_over_is_not_refused(shell: Shell) -> No
     """Law: a failed site that comes back active is what a restore is for."""
     shell.disturb("at 0s: node ny/NY_Appliance1 down 120s")
     shell.clock.advance(30)
-    failed = shell("uncontrolled", "--vpn", VPN, "--failed", "ny", "--attest", "its links are shut, J. Doe", "--yes")
+    failed = shell("uncontrolled", "--vpn", VPN, "--site", "ny", "--attest", "its links are shut, J. Doe", "--yes")
     assert failed.code == 0, failed.out
     shell.clock.advance(200)
     pass_time(shell, 200)
@@ -148,7 +148,7 @@ def test_a_restore_after_a_recorded_fail_over_is_not_refused(shell: Shell) -> No
 def test_status_and_check_name_the_command(shell: Shell, state: tuple[str, str], code: str) -> None:
     """Law: so do the commands that only read, for people and for machines."""
     by_hand(shell, *STATES[state])
-    named = f"`failover repair --vpn {VPN} --to SITE`"
+    named = f"`failover repair {VPN} --site SITE`"
     status = shell("status")
     assert (status.code, named in status.out) == (4, True)
     [row] = [one for one in shell("status", "--json").values[0]["services"] if one["service"] == VPN]
@@ -201,7 +201,7 @@ def test_two_standby_sites(shell: Shell, to: str) -> None:
     assert ended.code == 0, ended.out
     assert shell.roles() == (("active", "standby") if to == "ny" else ("standby", "active"))
     assert "ny is standby, " in ended.out
-    assert f"`failover restore --vpn {VPN} --site {'nj' if to == 'ny' else 'ny'}`" in ended.out
+    assert f"`failover restore {VPN} --site {'nj' if to == 'ny' else 'ny'}`" in ended.out
     assert (shell.tally().lost, shell.tally().both_active) == (0, ())
 
 
@@ -284,9 +284,9 @@ def test_a_healthy_pair_is_not_repaired(shell: Shell) -> None:
     """Law: a service with one active site is refused by name, and left out of --all."""
     complained(repair(shell, "nj", "--yes"), 3, "ny is active", "there is nothing to repair")
     assert "`failover controlled" in repair(shell, "nj", "--yes").hint
-    complained(shell("repair", "--all", "--to", "nj", "--yes"), 3, "there is nothing to repair")
+    complained(shell("repair", "--all", "--site", "nj", "--yes"), 3, "there is nothing to repair")
     set_role(shell, VPN, "ny", "standby")
-    ended = shell("repair", "--all", "--to", "nj", "--yes")
+    ended = shell("repair", "--all", "--site", "nj", "--yes")
     assert ended.code == 0, ended.out
     assert "left out, since one site of each is active: " in ended.out
     assert (shell.roles(), shell.roles("Risk_VPN")) == (("standby", "active"), ("active", "standby"))
@@ -297,7 +297,7 @@ def test_two_kinds_of_states_are_two_runs(shell: Shell) -> None:
     set_role(shell, VPN, "ny", "standby")
     set_role(shell, "Risk_VPN", "nj", "active")
     complained(
-        shell("repair", "--all", "--to", "nj", "--yes"), 3, f"{VPN}: no active site; Risk_VPN: two active sites"
+        shell("repair", "--all", "--site", "nj", "--yes"), 3, f"{VPN}: no active site; Risk_VPN: two active sites"
     )
 
 
@@ -333,7 +333,7 @@ def test_amps_has_no_roles_to_repair(shell: Shell) -> None:
     sites = {name: {"adapter": "mock-amps", "devices": [{"name": name}], "options": {}} for name in ("ny", "nj")}
     document = {"sites": sites, "pairs": [{"name": "p", "sites": ["ny", "nj"], "services": ["orders"]}]}
     inventory = shell.write("amps.json", json.dumps(document))
-    ended = shell("repair", "--service", "orders", "--to", "ny", "-i", str(inventory))
+    ended = shell("repair", "--service", "orders", "--site", "ny", "-i", str(inventory))
     complained(ended, 2, "the family amps does not offer repair")
     assert "no roles" in ended.err
 

@@ -28,7 +28,7 @@ def validator(shell: Shell) -> jsonschema.Draft202012Validator:
         (
             "uncontrolled",
             "--all",
-            "--failed",
+            "--site",
             "ny",
             "--yes",
             "--attest",

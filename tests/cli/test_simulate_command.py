@@ -45,19 +45,19 @@ def test_what_took_effect(shell: Shell) -> None:
     nights = ("simulate", "--seeds", "60", "--kind", "restore")
     effects = shell(*nights, "--json").result["effects"]
     assert set(effects) == {"solace"}
-    told = next(line for line in shell(*nights).out.splitlines() if "took effect besides" in line)
+    told = next(line for line in shell(*nights).out.splitlines() if "other effects" in line)
     for kind in EFFECTS:
         count = sum(times for effect, times in effects["solace"].items() if kind_of(effect) == kind)
         assert (f"{kind} {count:,}" in told) is (count > 0)
-    assert "left out of readings" in told
-    assert "shown as it was before" in told
+    assert "field missing from a reading" in told
+    assert "outdated reading" in told
     quiet = next(
         seed
         for seed in range(2_000)
         if draw(seed, ("suspend",)).troubles == 0 and not draw(seed, ("suspend",)).person
     )
     alone = shell("simulate", "--seeds", "1", "--from", str(quiet), "--kind", "suspend")
-    assert "took effect besides: nothing" in alone.out
+    assert "other effects: nothing" in alone.out
 
 
 def test_a_runbook_that_is_not_simulated(shell: Shell) -> None:
@@ -142,3 +142,13 @@ def _broken(story: Any) -> set[str]:
         return {str(one).partition(":")[0] for one in play(story, stores).broken}
     finally:
         stores.close()
+
+
+def test_a_family_in_a_file_is_simulated(shell: Shell) -> None:
+    """Law: the name of a family in a file means its runbooks; with a runbook's name it is that one."""
+    ended = shell("simulate", "--seeds", "2", "--kind", "redis/controlled", "--json")
+    assert (ended.code, ended.result["kinds"]) == (0, {"redis/controlled": 2})
+    assert (
+        shell("simulate", "--kind", "redis/controled").complaint
+        == "--kind redis/controled: no such runbook is simulated"
+    )

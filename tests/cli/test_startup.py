@@ -3,17 +3,37 @@
 from __future__ import annotations
 
 import json
+import os
+import re
 import subprocess
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
+import typer
 
+from orchestrator.cli.help import command_groups, option_groups
+from orchestrator.cli.lazy import command_tree
+from orchestrator.cli.main import app
 from pipeline.generator import Shape, TwoSites, write_small
 
 pytestmark = pytest.mark.realtime
 
+# What takes longer to load than all that the first line needs.
+NOT_BEFORE_THE_FIRST_LINE = (
+    "httpx",
+    "orchestrator.engine",
+    "orchestrator.journal.journal",
+    "orchestrator.model.declared",
+    "orchestrator.model.events",
+    "orchestrator.reports",
+    "paramiko",
+    "rich",
+    "sqlalchemy",
+    "transitions",
+)
 HEAVY = (
     "adapters",
     "orchestrator.engine.engine",
@@ -53,7 +73,7 @@ def test_help_loads_nothing_heavy() -> None:
     help of a command that moves services has the options of the families, so it loads these too."""
     assert heavy(loaded(f"{HELP}main(['--help'])")) == []
     assert set(heavy(loaded(f"{HELP}main(['status', '--help'])"))) <= {"pydantic"}
-    assert set(heavy(loaded(f"{HELP}main(['controlled', '--help'])"))) <= {"pydantic", "adapters"}
+    assert set(heavy(loaded(f"{HELP}main(['controlled', '--help'])"))) <= {"pydantic", "adapters", "yaml"}
 
 
 def test_control_a_heavy_import_is_seen() -> None:
@@ -107,3 +127,62 @@ def test_control_more_modules_are_seen() -> None:
 
 def _bound() -> float:
     return 1.5 * len(loaded("import typer"))
+
+
+@pytest.mark.parametrize("command", ["status", "check", "guard --site ny", "watch NONE"])
+def test_the_first_line_comes_before_the_rest_is_loaded(command: str, tmp_path: Path) -> None:
+    """Law: on a terminal a command that reads devices names them before it loads its database, its engine and its
+    sessions, which takes longer than all before."""
+    before, after = loaded_around("connecting to", command.split(), {"FAILOVER_STATE": str(tmp_path)})
+    assert among(before, NOT_BEFORE_THE_FIRST_LINE) == []
+    assert "sqlalchemy" in among(after, NOT_BEFORE_THE_FIRST_LINE), "control: it is loaded later"
+
+
+def test_help_builds_no_command() -> None:
+    """Law: a list of commands builds the text of each, and the options of none; typer builds all of them."""
+    context = typer.Context(command_tree(app))
+    listed = [one for rows in command_groups(context.command, context).values() for one in rows]
+    assert len(listed) > 20
+    assert [name for name, one in listed if one.params] == []
+    whole = typer.main.get_command(app)
+    assert whole.commands["status"].params, "control: the whole tree has them"  # type: ignore[attr-defined]
+
+
+def test_the_tree_is_that_of_typer() -> None:
+    """Law: commands that are built when they are used have the same texts and options as those that typer builds."""
+    assert described(command_tree(app)) == described(typer.main.get_command(app))
+
+
+def described(command: object, above: typer.Context | None = None) -> object:
+    """The texts and options of a command, and of those in it."""
+    one = command
+    context = typer.Context(one, info_name=one.name, parent=above)  # type: ignore[arg-type, attr-defined]
+    inside = getattr(one, "commands", {})
+    return (
+        one.get_help(context),  # type: ignore[attr-defined]
+        one.hidden,  # type: ignore[attr-defined]
+        option_groups(one, context),
+        {name: described(inside[name], context) for name in inside},
+    )
+
+
+def loaded_around(text: str, arguments: Sequence[str], more: Mapping[str, str]) -> tuple[set[str], set[str]]:
+    """The modules that a command at a terminal loads before it prints ``text``, and after."""
+    ours, its = os.openpty()
+    command = [sys.executable, "-X", "importtime", "-m", "orchestrator.cli", *arguments]
+    kept = {name: value for name, value in os.environ.items() if not name.startswith("FAILOVER")}
+    process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=its, stderr=its, env={**kept, **more})
+    os.close(its)
+    read = b""
+    with suppress(OSError):  # what a terminal answers once the last process is gone
+        while piece := os.read(ours, 65536):
+            read += piece
+    os.close(ours)
+    process.wait()
+    before, found, after = read.decode().partition(text)
+    assert found
+    return _modules(before), _modules(after)
+
+
+def _modules(told: str) -> set[str]:
+    return set(re.findall(r"^import time:[^|]*\|[^|]*\| +([\w.]+)\r?$", told, re.MULTILINE))

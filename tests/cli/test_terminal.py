@@ -8,6 +8,7 @@ from collections.abc import Callable
 
 import pytest
 
+from simulator.solace.faults import parse_faults
 from simulator.solace.layout import TransactionLayout, VpnLayout
 from tests.cli.processes import Bench, Terminal
 
@@ -27,7 +28,7 @@ def bench(make_bench: MakeBench) -> Bench:
 
 def confirm(terminal: Terminal, answer: str) -> str:
     """Answers the one question; returns what was shown before it."""
-    shown = terminal.until("SIMULATED  Move V from ny to nj now? [y/N]: ")
+    shown = terminal.until("SIMULATED  Move V from ny to nj now? [y/N, d for details]: ")
     # Python loses a Ctrl-C between showing a prompt and reading the answer; people are slower than that.
     time.sleep(0.2)
     terminal.type(answer)
@@ -35,22 +36,48 @@ def confirm(terminal: Terminal, answer: str) -> str:
 
 
 def test_asked_once(bench: Bench) -> None:
-    """Law: with a terminal and without --yes the plan is shown, asked once, and done."""
+    """Law: with a terminal and without --yes the plan is shown in at most twelve lines, in full with ``d``, asked once,
+    and done."""
     terminal = bench.terminal(*MOVE)
-    plan = confirm(terminal, "y\n")
-    assert "SEND      NJ_Appliance1> replication state active" in plan
-    assert "Everything that can be checked now holds." in plan
+    plan = confirm(terminal, "d\n")
+    lines = plan.splitlines()
+    assert lines[0] == "SIMULATED  connecting to NY_Appliance1, NJ_Appliance1"
+    assert lines[1] == "SIMULATED  Planned move of 1 service: ny to nj"
+    assert 8 <= len(lines) <= 13
+    assert "  cannot be undone: from step 7 of 9 on: Activate the target" in lines
+    assert lines[-1] == "  Everything that can be checked now holds."
+    assert "SEND      NJ_Appliance1> replication state active" in confirm(terminal, "y\n")
     assert terminal.end() == 0
-    assert terminal.text.count("now? [y/N]") == 1
+    assert terminal.text.count("now? [y/N") == 2
     assert "ny to nj: DONE after" in terminal.words
     assert bench.roles() == ("standby", "active")
+
+
+def test_a_forced_move_asks_for_the_site(bench: Bench) -> None:
+    """Law: a fail-over of a lost site, and a start without the approval of others, take the name of the site; ``y`` is
+    no answer to that."""
+    glass = bench.terminal(*MOVE, "--approve-by", "1", "--break-glass", "no approver can be reached")
+    glass.until("SIMULATED  Move V from ny to nj now? [type ny to confirm, d for details]: ")
+    time.sleep(0.2)
+    glass.type("y\n")
+    assert glass.end() == 3
+    world = bench.world()
+    world.inject(parse_faults(["at 0s: node ny/NY_Appliance1 down 10m"]))
+    world.save()
+    for typed, code in (("y\n", 3), ("ny\n", 0)):
+        terminal = bench.terminal("uncontrolled", "V", "--site", "ny", "--attest", "cables pulled")
+        shown = terminal.until("now? [type ny to confirm, d for details]: ")
+        assert "FAIL OVER 1 service: ny is lost, nj takes over" in shown
+        time.sleep(0.2)
+        terminal.type(typed)
+        assert terminal.end() == code
 
 
 def test_what_is_asked_is_what_happens(bench: Bench) -> None:
     """Law: the question names what the command does; a restore moves nothing from the site that it brings back."""
     assert bench.here("controlled", "-i", str(bench.inventory), "--vpn", "V", "--yes").code == 0
     terminal = bench.terminal("restore", "--vpn", "V", "--site", "ny")
-    terminal.until("SIMULATED  Bring ny back for V, beside nj, now? [y/N]: ")
+    terminal.until("SIMULATED  Bring ny back for V, beside nj, now? [y/N, d for details]: ")
     terminal.type("n\n")
     assert terminal.end() == 3
 
@@ -72,7 +99,7 @@ def test_what_is_left_out_is_named(bench: Bench) -> None:
     assert bench.here("controlled", "-i", str(bench.inventory), "--vpn", "V", "--yes").code == 0
     terminal = bench.terminal("restore", "--vpn", "V", "--site", "ny", "--yes")
     assert terminal.end() == 0
-    title = "[6/10] Clients and the replication bridge can reach the restored site"
+    title = "[6/10] Let clients and the replication bridge reach the restored site"
     assert f"{title}: left out: ny: open yes" in terminal.words
 
 
@@ -88,7 +115,7 @@ def test_what_cannot_begin_is_not_asked(bench: Bench) -> None:
     )
     assert "what to do: Nothing was changed. nj is active already. To move activity to ny, run:" in terminal.words
     assert terminal.text.rstrip().endswith("not started; nothing was changed")
-    assert "[y/N]" not in terminal.text
+    assert "[y/N" not in terminal.text
     assert bench.here("runs", "list").out.splitlines() == [moved]
 
 
@@ -99,9 +126,9 @@ def test_what_is_locked_out_is_not_asked(bench: Bench) -> None:
     [run] = [word for word in bench.here("runs", "list").out.split() if word.startswith("20")][:1]
     terminal = bench.terminal(*MOVE, "--from", "ny")
     assert terminal.end() == 8
-    assert f"V belongs to run {run}, which is not at its end" in terminal.words
+    assert f"V belongs to run {run}, which has not finished" in terminal.words
     assert f"failover abort {run}" in terminal.words
-    assert "[y/N]" not in terminal.text
+    assert "[y/N" not in terminal.text
     paused.type("\x03")
     paused.type("\x03")
 
@@ -168,13 +195,13 @@ def test_a_question_answered_from_elsewhere(bench: Bench) -> None:
     shown = bench.here("runs", "show").out
     assert "OPEN QUESTION for V: nj: the replication bridge was lost" in shown
     [answer] = [line.strip() for line in shown.splitlines() if line.startswith("    failover decide ")]
-    assert answer.startswith("failover decide wait|revert|escalate --gate bridge-lost --vpn V --run 2")
+    assert answer.startswith("failover decide wait|revert|escalate V --gate bridge-lost --run 2")
     assert "what to do: It is under way: wait, and answer its questions. Or ask it to give activity back" in shown
     assert "failover resume" not in shown
     no_answer = bench.here("decide", "panic", "--gate", "bridge-lost", "--reason", "r")
     assert (no_answer.code, no_answer.hint) == (2, "one of: wait, revert, escalate")
     told = bench.here("decide", "revert", "--gate", "bridge-lost", "--reason", "the link is gone")
-    assert (told.code, "the process that leads it was told: revert for V" in told.out) == (0, True)
+    assert (told.code, "passed on to the process that leads it: revert for V" in told.out) == (0, True)
     assert terminal.end() == 5
     assert "ann has answered: revert (the link is gone)" in terminal.words
     assert re.search(r"decided on bridge-lost: revert, by ann( after \d+s)? \(the link is gone\); ", terminal.words)
@@ -247,8 +274,8 @@ def test_nothing_is_cut_in_the_middle_of_a_word(bench: Bench, columns: int) -> N
     lines = terminal.text.splitlines()
     assert max(len(line) for line in lines) <= columns
     for title in (
-        "The replication queue of the source drains",
-        "the transaction manager left are deleted at the target",
+        "Drain the replication queue of the source",
+        "Delete leftover completed transactions at the target",
     ):
         assert title in terminal.words
     # Bars are redrawn in place; the account of the run stays.

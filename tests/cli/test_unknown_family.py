@@ -57,9 +57,9 @@ REFUSED = (
     ("watch", "--all"),
     ("guard", "--site", "a", "--yes"),
     ("controlled", "--all", "--yes"),
-    ("uncontrolled", "--all", "--failed", "a", "--yes", "--attest", "it is off"),
+    ("uncontrolled", "--all", "--site", "a", "--yes", "--attest", "it is off"),
     ("restore", "--all", "--site", "a", "--yes"),
-    ("failback", "--all", "--to", "a", "--yes"),
+    ("failback", "--all", "--site", "a", "--yes"),
     *(("rehearse", kind, "--all", "--yes") for kind in ("controlled", "uncontrolled", "restore", "failback")),
 )
 

@@ -100,7 +100,8 @@ def test_a_run_that_ends_under_way(shell: Shell) -> None:
         left.unlink()
     found = shell("runs", "verify")
     note = (
-        f"it ends under way, and is led by nobody: it was interrupted (failover resume {run}), or its end was cut off"
+        f"it stops in the middle, and no process leads it: it was interrupted (failover resume {run}), or its end was"
+        " cut off"
     )
     assert (found.code, "unbroken, signed by" in found.out, note in found.out) == (0, True, True)
     assert shell("runs", "verify", "--json").values[0]["note"] == note

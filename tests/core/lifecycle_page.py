@@ -1,4 +1,4 @@
-"""The generated blocks of ``docs/lifecycle.md``. ``python -m tests.core.lifecycle_page`` writes them anew."""
+"""The generated blocks of ``docs/explanation/lifecycle.md``. ``python -m tests.core.lifecycle_page`` writes them anew."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from pathlib import Path
 
 from orchestrator.core.lifecycle import LANE_TABLE, RUN_TABLE, Row, mermaid
 
-PAGE = Path(__file__).parents[2] / "docs" / "lifecycle.md"
+PAGE = Path(__file__).parents[2] / "docs/explanation/lifecycle.md"
 _BLOCK = re.compile(r"(<!-- begin (?P<name>[a-z-]+) -->\n).*?(<!-- end (?P=name) -->)", re.DOTALL)
 
 

@@ -287,7 +287,7 @@ def test_what_is_left_is_remembered_from_its_step() -> None:
     assert done.left == ("batch",)
     doubtful = proving(Effect.DOUBTFUL, abort=ev.AbortAsked(by="ann", reason="no"), stage=Stage.FAILED, changed=True)
     (revert,) = decide(LEFT, doubtful, T0, attended=False).events
-    assert revert == ev.RevertStarted(why="called off by ann: no", undo=(), left=("batch",))
+    assert revert == ev.RevertStarted(why="aborted by ann: no", undo=(), left=("batch",))
 
 
 def test_what_is_left_may_be_accepted_by_name() -> None:

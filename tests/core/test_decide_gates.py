@@ -1,4 +1,4 @@
-"""Failures, calling off, turning back: who decides, what is taken back, and where a lane ends."""
+"""Failures, calling off, rolling back: who decides, what is taken back, and where a lane ends."""
 
 from __future__ import annotations
 
@@ -173,7 +173,7 @@ def test_called_off_before_it_began() -> None:
     """A ready lane that is called off is refused: nothing was changed."""
     lane = Lane("Trading", abort=ABORT)
     assert decide(PLAN, lane, T0, attended=False).events == (
-        ev.LaneEnded(outcome=ev.Outcome.REFUSED, reason="called off by ann: the change was called off"),
+        ev.LaneEnded(outcome=ev.Outcome.REFUSED, reason="aborted by ann: the change was called off"),
     )
 
 
@@ -253,7 +253,7 @@ def test_called_off_no_further_item_is_touched() -> None:
 )
 @pytest.mark.parametrize("stage", [Stage.BETWEEN, Stage.REQUIRE, Stage.MAIN, Stage.FAILED])
 def test_called_off_too_late(status: str, why: str, stage: Stage) -> None:
-    """A lane that turns back already, or is past its point of no return, says that it cannot be called off."""
+    """A lane that turns back already, or is past its point of no return, says that it cannot be aborted."""
     lane = a_lane(status=status, stage=stage, step=4, abort=ABORT, changed=True, undo=("demote",))
     move = decide(PLAN, lane, T0, attended=True)
     assert move.events == (ev.AbortDeclined(reason=why),)

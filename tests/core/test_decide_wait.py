@@ -75,6 +75,16 @@ def test_an_unknown_depth_is_not_zero_and_patience_ends(failing: ev.Seen) -> Non
     assert 30.0 <= now - T0 <= 32.0
 
 
+def test_a_goal_that_stays_unknown_ends_though_its_number_is_read() -> None:
+    """Law: the number that a wait follows was read in each round and does not move; what else the goal needs is unknown.
+    The wait ends after ``patience``, and does not wait for ever."""
+    unknown = {"on": "target", "reading": "replication", "where": {"queue_bound": True}}
+    plan = a_plan(DEMOTE, {**DRAIN, "until": [*DRAIN["until"], unknown]}, ACTIVATE)
+    _, move, now = steadily(waiting(), plan, 0, "bound", until=T0 + 100)
+    assert kinds(move) == ["step.failed"]
+    assert 30.0 <= now - T0 <= 32.0
+
+
 def test_patience_counts_from_the_last_known_depth() -> None:
     """An unknown depth in the middle of a long drain has the whole ``patience`` before the step fails."""
     lane = round_of(waiting(), 50, "bound", T0 + 600)

@@ -40,7 +40,7 @@ def until_it_ends(plan: ev.Plan, link: str, *, attended: bool = False) -> tuple[
 
 
 def test_a_timeout_ends_the_wait_for_a_guard() -> None:
-    """The ``timeout`` of a wait holds while its guard is broken too: who decided beforehand to wait waits no longer."""
+    """The ``timeout`` of a wait holds while its guard is broken too: who decided in advance to wait waits no longer."""
     plan = a_plan(DEMOTE, {**DRAIN, "timeout": "10m"}, policy=ev.Policy(on_gate={"bridge-lost": "wait"}))
     lane, move, now = until_it_ends(plan, "down")
     assert (kinds(move), 600.0 <= now - T0 <= 601.5) == (["step.failed"], True)
@@ -62,14 +62,14 @@ WAITS = ev.Policy(on_gate={"bridge-lost": "wait", "drain-stalled": "wait"})
 
 @pytest.mark.parametrize(("link", "gate"), [("down", "bridge-lost"), ("bound", "drain-stalled")])
 def test_a_wait_decided_beforehand_has_an_end(link: str, gate: str) -> None:
-    """``wait`` decided beforehand holds for ``wait_at_most`` (1h) without anything getting better; then it is as if
+    """``wait`` decided in advance holds for ``wait_at_most`` (1h) without anything getting better; then it is as if
     nothing had been decided: unattended it reverts, and says why."""
     lane, move, now = until_it_ends(a_plan(DEMOTE, DRAIN, policy=WAITS), link)
     assert 3600.0 <= now - T0 <= 3600.0 + 250.0
     decided, revert = move.events
     assert isinstance(decided, ev.GateDecided)
     assert (decided.gate, decided.ruling.choice, decided.ruling.by) == (gate, "revert", "policy")
-    assert decided.ruling.reason == "it was waited for 1h, as decided beforehand, and nobody could be asked"
+    assert decided.ruling.reason == "it was waited for 1h, as decided in advance, and no operator could be asked"
     assert revert.kind == "revert.started"
     assert lane.status == "reverting"
 
@@ -97,7 +97,7 @@ UNFOLLOWED = {key: value for key, value in DRAIN.items() if key not in ("progres
 def test_what_gets_better_is_waited_for_anew(
     drain: dict[str, Any], seen: tuple[int | None, str], is_better: bool
 ) -> None:
-    """A queue that got shorter gives a wait decided beforehand its whole time again. A bridge that was back does only
+    """A queue that got shorter gives a wait decided in advance its whole time again. A bridge that was back does only
     where no number is followed: one that comes and goes, and lets no message through, makes nothing better."""
     plan = a_plan(DEMOTE, drain, policy=WAITS)
     lane, move, now = steadily(waiting(), plan, 70 if drain is FOLLOWED else None, "down", until=T0 + 100)
@@ -170,13 +170,13 @@ def test_a_wait_decided_beforehand_ends_though_the_bridge_flaps(holds_s: int, br
 )
 def test_an_unattended_wait_has_an_end(link: str, key: str, gate: str, decided: dict[str, Any]) -> None:
     """What holds unattended is ``wait``, and the step has no ``timeout``: it goes on for ``wait_at_most`` (1h), then
-    the lane stops, whether or not the same was decided beforehand; nobody is there who could choose anything else."""
+    the lane stops, whether or not the same was decided in advance; nobody is there who could choose anything else."""
     drain = {**DRAIN, key: {**DRAIN[key], "unattended": "wait"}}
     lane, events, took_s = played(a_plan(DEMOTE, drain, policy=ev.Policy(on_gate=decided)), lambda second: link)
     assert 3600.0 <= took_s <= 3600.0 + 250.0
     assert lane.outcome is ev.Outcome.NEEDS_OPERATOR
-    beforehand = "as decided beforehand, " if decided else ""
-    assert last_ruling(events) == (gate, "stop", f"it was waited for 1h, {beforehand}and nobody could be asked")
+    beforehand = "as decided in advance, " if decided else ""
+    assert last_ruling(events) == (gate, "stop", f"it was waited for 1h, {beforehand}and no operator could be asked")
 
 
 @pytest.mark.parametrize("event", [ev.StepRetried(step="drain"), ev.LaneResumed(by="ann")])

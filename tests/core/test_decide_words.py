@@ -108,6 +108,17 @@ def test_a_resumed_step_that_changed_nothing_may_apply_no_more(effect: Effect) -
     assert kinds(skipped) == ["step.skipped"]
 
 
+def test_attempts_are_counted_across_a_resume() -> None:
+    """Promise 4: that a resumed run reads again whether its step applies gives an action no further attempt."""
+    once = a_plan({**ONLY_IF_BOUND, "attempts": 1}, ACTIVATE)
+    lane = resumed(proving(Effect.DOUBTFUL, condition_met=True), T0)
+    lane = after(lane, Next(events=(ev.DoubtResolved(intent=1, evidence="ny: role active"),)), T0)
+    lane = see(lane, bridge("bound"))
+    lane = after(lane, decide(once, lane, T0, attended=True), T0)
+    assert lane.condition_met
+    assert kinds(decide(once, lane, T0, attended=True)) == ["step.failed"]
+
+
 @pytest.mark.parametrize(("link", "told"), [("down", "nj: "), (None, "nj: perhaps ")])
 def test_what_is_not_known_is_not_said_to_be_so(link: str | None, told: str) -> None:
     """The runbook's sentence for what is wrong is true only of what was read; of the unknown it says ``perhaps``."""
@@ -263,10 +274,10 @@ def test_a_question_decided_beforehand(choice: Any) -> None:
     )
     unsaid = decide(a_plan(APPROVAL, policy=elsewhere), lane, T0, attended=False).events[0]
     assert isinstance(unsaid, ev.GateDecided)
-    assert unsaid.ruling == ev.Ruling(choice=choice, reason="decided beforehand", by="policy")
+    assert unsaid.ruling == ev.Ruling(choice=choice, reason="decided in advance", by="policy")
     unattended = decide(a_plan(APPROVAL), lane, T0, attended=False).events[0]
     assert isinstance(unattended, ev.GateDecided)
-    assert (unattended.ruling.choice, unattended.ruling.reason) == ("stop", "nobody could be asked")
+    assert (unattended.ruling.choice, unattended.ruling.reason) == ("stop", "no operator could be asked")
 
 
 # --- compare -------------------------------------------------------------------------------------------------------
@@ -322,7 +333,7 @@ def test_endpoints_that_no_adapter_reads_are_a_question() -> None:
 
 
 def test_an_attestation_does_not_stand_against_a_reading() -> None:
-    """Law: decided beforehand, an attestation is no answer where a reading shows that it is not safe."""
+    """Law: decided in advance, an attestation is no answer where a reading shows that it is not safe."""
     policy = ev.Policy(on_gate={"unsafe-return": "attest"}, reasons={"unsafe-return": "counted, J. Doe"})
     plan = a_plan(SAFE).model_copy(update={"outage": OUTAGE, "policy": policy})
     lane = see(asking(), endpoints("source", 5, T0 - 7200), endpoints("target", 9))
@@ -381,7 +392,7 @@ def test_what_is_read_as_wrong_cannot_be_waived() -> None:
 
 
 def test_what_was_waived_in_vain_is_not_waived_again() -> None:
-    """Promise 4: decided beforehand, it would be waived for ever. Whether a step applies cannot be waived at all."""
+    """Promise 4: decided in advance, it would be waived for ever. Whether a step applies cannot be waived at all."""
     plan = a_plan(CHECK, ACTIVATE).model_copy(update={"policy": ev.Policy(on_gate={"step-failed": "waive"})})
     why = "nj: transports is unknown"
     lane = a_lane(

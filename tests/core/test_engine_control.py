@@ -8,13 +8,14 @@ from typing import Any
 import pytest
 
 from orchestrator.core.run import Run, fold
+from orchestrator.engine.deadline import due_at
 from orchestrator.engine.dispatch import Answer, InlineFleet
 from orchestrator.errors import CommandRejected
 from orchestrator.journal.journal import Journal, Writer
 from orchestrator.journal.lease import LEASE_SECONDS, claims, is_led
 from orchestrator.model import events as ev
 from orchestrator.model.events import Outcome
-from tests.core.builders import a_plan
+from tests.core.builders import a_plan, created
 from tests.core.killing import judge_safety
 from tests.core.leading import RUN, Lead, When, asking, folded, lost_bridge, pausing
 from tests.core.scripted import ScriptedPair
@@ -77,7 +78,7 @@ def test_called_off_from_outside(lead: Lead, kind: type, nth: int, outcome: Outc
 
 
 def test_called_off_too_late(lead: Lead) -> None:
-    """Promise 1: past its point of no return a lane says that it cannot be called off, and goes on to its end."""
+    """Promise 1: past its point of no return a lane says that it cannot be aborted, and goes on to its end."""
     lead.pair.prepare("1-a-b")
     plan = a_plan(policy=ev.Policy(transactions={"1-a-b": COMMIT}))
     lead.start(plan, observers=[When(ev.PointOfNoReturnPassed, asking(lead, kind="abort"))])
@@ -121,6 +122,32 @@ def test_fail_fast(lead: Lead) -> None:
     assert {str(lane.outcome) for lane in run.lanes.values()} == {"reverted"}
     assert {asked.by for asked in lead.events(ev.AbortAsked)} == {"--fail-fast"}
     assert judge_safety(lead.pair, run.outcome) == []
+
+
+@pytest.mark.parametrize(("timeout", "ends"), [("2s", "reverted"), ("1h", "done")])
+def test_a_run_that_is_not_done_in_time(lead: Lead, timeout: str, ends: str) -> None:
+    """Once the time of a run is over, a lane before its point of no return is rolled back; a run that is done before has
+    nothing of it in its record."""
+    lead.pair = ScriptedPair(lead.pair.clock, ("Trading",), rate=10)
+    lead.start(a_plan(policy=ev.Policy.model_validate({"timeout": timeout})))
+    assert {str(lane.outcome) for lane in folded(lead).lanes.values()} == {ends}
+    asked = [(one.by, one.reason) for one in lead.events(ev.AbortAsked)]
+    assert asked == ([("--timeout", "not done within 2s")] if ends == "reverted" else [])
+    assert judge_safety(lead.pair, folded(lead).outcome) == []
+
+
+def test_the_time_of_a_run_does_not_start_again() -> None:
+    """A run that is resumed by another process has what was left of its time, not all of it again."""
+    plan = a_plan(policy=ev.Policy.model_validate({"timeout": "1m"}))
+    started = [ev.RunStarted(epoch=epoch, attended=False, by="ann") for epoch in (1, 2)]
+    run = fold(
+        [
+            ev.Record(run="R", seq=1, at=0.0, lane=None, event=created(plan)),
+            ev.Record(run="R", seq=2, at=5.0, lane=None, event=started[0]),
+            ev.Record(run="R", seq=3, at=50.0, lane=None, event=started[1]),
+        ]
+    )
+    assert due_at(run) == 65.0
 
 
 # --- answers from outside ------------------------------------------------------------------------------------------

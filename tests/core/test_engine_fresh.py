@@ -75,7 +75,7 @@ def sleeping(clock: VirtualClock, before: Callable[[str, str], bool], seconds: f
 def test_a_command_that_was_ready_before_the_sleep_does_not_leave(
     lead: Lead, moment: tuple[str, str], seconds: float
 ) -> None:
-    """Promise 15: the lease had run out, so what was ready to leave is withheld; everything is read anew, and then it
+    """Promise 15: the lease had run out, so what was ready to leave is withheld; everything is read again, and then it
     goes. Nobody else came meanwhile, so the run ends as it should."""
     lead.wrap = sleeping(lead.pair.clock, lambda what, name: (what, name) == moment, seconds)
     lead.start()

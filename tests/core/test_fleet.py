@@ -9,7 +9,7 @@ import pytest
 
 from adapters.solace.reading_models import QueueDepth
 from orchestrator.clock import VirtualClock
-from orchestrator.core.decide import Ask
+from orchestrator.core.decide import Ask, Observe
 from orchestrator.engine.dispatch import Answer, Ended, InlineFleet, Observation
 from orchestrator.errors import (
     AdapterError,
@@ -246,3 +246,33 @@ def test_closing_ends_both_sessions(pair: ScriptedPair) -> None:
     fleet, _ = inline(pair)
     fleet.close()
     assert sorted(pair.closed) == ["source", "target"]
+
+
+def in_turn(service: str) -> Observe:
+    """A round whose second site is asked once the first one was answered."""
+    return Observe(
+        service, 1, (("target", "replication"), ("source", "replication_queue")), None, frozenset(BOTH[1:])
+    )
+
+
+def test_what_is_compared_is_asked_last(pair: ScriptedPair) -> None:
+    """Law: the readings that a round holds against others leave once these were answered, for all lanes together."""
+    order: list[str] = []
+
+    class Ordered(Counting):
+        """Notes which site was asked."""
+
+        def probe(self, reading: str, services: Sequence[str]) -> Mapping[str, Reading | Failure]:
+            order.append(f"{reading} {len(services)}")
+            found = super().probe(reading, services)
+            pair.clock.sleep(2.0)
+            return found
+
+    fleet, _ = inline(pair, Ordered)
+    fleet.submit([in_turn("service-1"), in_turn("service-2")])
+    done = [one for one in fleet.collect(None) if isinstance(one, Observation)]
+    assert order == ["replication_queue 2", "replication 2"]
+    assert [one.service for one in done] == ["service-1", "service-2"]
+    target, source = done[0].seen
+    assert (target.on, source.on) == ("target", "source")
+    assert target.asked_at >= source.asked_at + 2.0

@@ -9,7 +9,7 @@ from typing import ClassVar
 import pytest
 
 from orchestrator.clock import SystemClock, VirtualClock
-from orchestrator.core.decide import Ask
+from orchestrator.core.decide import Ask, Observe
 from orchestrator.engine.dispatch import Completion, Fleet, Observation
 from orchestrator.engine.dispatch_threaded import ThreadedFleet
 from orchestrator.family.contract import ActionSpec, Adapter, ReadingSpec
@@ -188,3 +188,19 @@ def test_one_question_at_a_time(pair: ScriptedPair) -> None:
     may_answer.set()
     assert [answer.service for answer in gather(fleet, 2, clock)] == MANY[:2]
     fleet.close()
+
+
+def test_what_is_compared_is_asked_last(threaded: Threaded) -> None:
+    """Law: a reading that is held against the other site's is asked by its own thread, once that one has answered."""
+    fleet, sites, clock = threaded
+    sites["target"].hold, sites["source"].hold = False, True
+    asks: tuple[tuple[Side, str], ...] = (("target", "replication"), ("source", "replication_queue"))
+    fleet.submit([Observe(MANY[0], 1, asks, None, frozenset(asks[:1]))])
+    assert sites["source"].busy.wait(20)
+    assert sites["target"].requests == []
+    sites["source"].let_go.set()
+    (done,) = gather(fleet, 1, clock)
+    assert isinstance(done, Observation)
+    target, source = done.seen
+    assert (target.on, source.on, target.asked_at >= source.asked_at) == ("target", "source", True)
+    assert sites["target"].requests == [("replication", 1)]

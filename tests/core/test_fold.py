@@ -209,7 +209,7 @@ def test_what_a_run_refuses_gets_into_no_draft(event: ev.Event) -> None:
 
 def test_a_run_begins_with_its_creation() -> None:
     """The first record of a run is its creation."""
-    with pytest.raises(IllegalTransition, match=r"begins with run\.created"):
+    with pytest.raises(IllegalTransition, match=r"starts with run\.created"):
         fold([a_record(ev.RunStarted(by="ann", epoch=1, attended=True), seq=1)])
 
 

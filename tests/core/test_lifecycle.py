@@ -121,7 +121,7 @@ def test_every_row_says_when(table: tuple[Row, ...], referee: Referee) -> None:
 
 
 def test_the_page_is_up_to_date() -> None:
-    """``docs/lifecycle.md`` shows the tables as they are; ``python -m tests.core.lifecycle_page`` writes it anew."""
+    """``docs/explanation/lifecycle.md`` has the present tables; ``python -m tests.core.lifecycle_page`` writes it."""
     page = PAGE.read_text(encoding="utf-8")
     assert sorted(names_in(page)) == sorted(blocks())
     assert page == regenerated(page)

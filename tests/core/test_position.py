@@ -114,6 +114,15 @@ def test_nobody_served_from_the_first_reading_on() -> None:
     assert dark.gaps == [Gap(3, 7.1, had_begun=True)]
 
 
+def test_a_site_that_fell_silent_is_not_read_active_with_its_mate() -> None:
+    """Law: what a site was before it fell silent is no reading of the moment at which its mate took over."""
+    silent = ev.Observed(mark=1, seen=(seen("source", Reachability(answers=False, why="no route"), 2.0),))
+    lost = course(HEALTHY, (2.1, silent), *PROMOTED)
+    assert lost.both == []
+    back = course(HEALTHY, (2.1, silent), *PROMOTED, read(11, source=A))
+    assert [one.first for one in back.both] == [11]
+
+
 def test_a_silent_site_is_not_known_to_serve() -> None:
     """Law: while the failed site does not answer, who serves is unknown, and nobody is known to."""
     silent = ev.Observed(mark=1, seen=(seen("source", Reachability(answers=False, why="no route"), 2.0),))

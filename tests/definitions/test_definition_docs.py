@@ -1,4 +1,4 @@
-"""docs/runbooks.md and docs/inventory.md: their examples load, and they tell of every key and every code."""
+"""The examples of docs/reference/{runbooks,lint,inventory}.md load, and the pages have every key and every code."""
 
 from __future__ import annotations
 
@@ -20,7 +20,10 @@ from orchestrator.schemas import schemas
 from tests.definitions.declared import ACTION_SPECS, READING_SPECS, Write, read_decisions
 
 ROOT = Path(__file__).parents[2]
-DOCS = {name: (ROOT / f"docs/{name}.md").read_text(encoding="utf-8") for name in ("runbooks", "inventory")}
+DOCS = {
+    name: "\n".join((ROOT / f"docs/reference/{page}.md").read_text(encoding="utf-8") for page in pages)
+    for name, pages in {"runbooks": ("runbooks", "lint"), "inventory": ("inventory",)}.items()
+}
 READ: dict[str, Callable[[Path], Definition[Any]]] = {
     "runbook": read_runbook,
     "inventory": read_inventory,
@@ -32,7 +35,14 @@ EXAMPLES = [
     for kind, text in re.findall(r"<!-- loads: (\w+) -->\n```yaml\n(.*?)```", page, re.DOTALL)
 ]
 SOURCES = {
-    "runbooks": ["lint/runbook.py", "lint/vocabulary.py", "lint/promises.py", "loader.py", "source_map.py"],
+    "runbooks": [
+        "lint/runbook.py",
+        "lint/vocabulary.py",
+        "lint/promises.py",
+        "lint/both_ends.py",
+        "loader.py",
+        "source_map.py",
+    ],
     "inventory": ["lint/inventory.py"],
 }
 

@@ -105,8 +105,8 @@ TOWER = "k0: &a0 [x]\n" + "".join(f"k{i}: &a{i} [[[[[*a{i - 1}]]]]]\n" for i in 
         ("\n\njust text\n", 3, "not a single value"),
         ("a: 1\nb: 2\na: 3\n", 3, "the key 'a' is given twice, first on line 1"),
         ("a:\n  b: 1\n  'b': 2\n", 3, "the key 'b' is given twice, first on line 2"),
-        ("a:\n\tb: 1\n", 2, "a tab stands where only spaces are allowed"),
-        ("a: @b\n", 1, "begins with a reserved character"),
+        ("a:\n\tb: 1\n", 2, "a tab is where only spaces are allowed"),
+        ("a: @b\n", 1, "starts with a reserved character"),
         ("a: 1\nb: 'open\nc: 2\n", 2, "a quote is opened here and never closed"),
         ("a: 1\nb: [1, 2\nc: 3\n", 2, "a bracket is opened here and not closed"),
         ("a: {b: 1\n", 1, "a bracket is opened here and not closed"),
@@ -116,13 +116,13 @@ TOWER = "k0: &a0 [x]\n" + "".join(f"k{i}: &a{i} [[[[[*a{i - 1}]]]]]\n" for i in 
         ("a: !mine {b: c}\n", 1, "this tag (!) is not allowed"),
         ("a: !mine [b]\n", 1, "this tag (!) is not allowed"),
         ("a: !!int many\n", 1, "this is not what its tag says, int"),
-        ("a: b: c\n", 1, "a colon stands where none is expected"),
-        ("a: 1\n b: 2\n", 2, "a colon stands where none is expected"),
+        ("a: b: c\n", 1, "a colon is where none is expected"),
+        ("a: 1\n b: 2\n", 2, "a colon is where none is expected"),
         ("a:\n  - 1\n b\n", 3, "the indentation does not fit the lines above"),
         ("a: 1\nb\n", 3, "this is neither a key with a colon nor an item with a dash"),
         ('a: "\\q"\n', 1, "an unknown escape follows a backslash"),
         ("a: 1\n---\nb: 2\n", 2, "more than one document"),
-        ("a: %b\n", 1, "begins with a reserved character"),
+        ("a: %b\n", 1, "starts with a reserved character"),
         ("%TAG !\n---\na: 1\n", 1, "this is not YAML"),
         ('a: "\\UFFFFFFFF"\n', None, "too large"),
         ("%YAML 1." + "9" * 5000 + "\n---\na: 1\n", None, "too large"),
@@ -176,7 +176,7 @@ def test_all_mistakes_are_collected(write: Write) -> None:
     ]
     with pytest.raises(DefinitionError) as caught:
         load_runbook(path)
-    assert caught.value.hint == "put a text that begins with ! in quotes; 2 more mistakes in this file"
+    assert caught.value.hint == "put a text that starts with ! in quotes; 2 more mistakes in this file"
 
 
 @pytest.mark.parametrize(

@@ -14,9 +14,9 @@ import yaml
 
 from orchestrator.documents.definition import Definition
 from orchestrator.documents.loader import read_inventory, read_runbook
-from orchestrator.documents.shipped import shipped_runbooks
 from orchestrator.schemas import schemas, write
 from tests.definitions.declared import Write, read_decisions
+from tests.shipped import RUNBOOKS
 
 ROOT = Path(__file__).parents[2]
 READ: dict[str, Callable[[Path], Definition[Any]]] = {
@@ -75,7 +75,7 @@ _Loader.yaml_implicit_resolvers = {
 
 @pytest.mark.parametrize(
     ("path", "schema"),
-    [(ROOT / f"runbooks/{name}.yaml", "runbook.schema.json") for name in shipped_runbooks()]
+    [(ROOT / f"runbooks/{name}.yaml", "runbook.schema.json") for name in RUNBOOKS]
     + [
         (ROOT / "examples/inventory.yaml", "inventory.schema.json"),
         (ROOT / "examples/xa-decisions.yaml", "xa-decisions.schema.json"),

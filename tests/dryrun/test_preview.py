@@ -182,7 +182,7 @@ def test_the_drain(pair: ScriptedPair) -> None:
         "if nothing moves for 2m: wait / revert / escalate; unattended: revert",
     )
     decided = a_plan(policy=ev.Policy(on_gate={"bridge-lost": "escalate"}))
-    assert "if the guard is broken for 1m: escalate, decided beforehand" in step(looked(pair, decided), "drain").notes
+    assert "if the guard is broken for 1m: escalate, decided in advance" in step(looked(pair, decided), "drain").notes
     unread = QueueDepth()
     assert len(step(looked(pair, a_plan(), replication_queue=unread), "drain").notes) == 2
 
@@ -247,11 +247,11 @@ def test_questions_and_comparisons(pair: ScriptedPair) -> None:
     )
     decided = looked(pair, plan.model_copy(update={"policy": policy}), endpoints=Endpoints())
     assert step(decided, "unfenced").notes == (
-        "asked: Is it fenced?: attest, decided beforehand (the cables are pulled)",
+        "asked: Is it fenced?: attest, decided in advance (the cables are pulled)",
     )
     assert step(decided, "safe").notes == (
         "compared at both sites: failback-safe",
-        "if that does not show it: accept, decided beforehand",
+        "if that does not show it: accept, decided in advance",
     )
 
 

@@ -146,8 +146,8 @@ def test_the_first_counterexample_is_the_shortest(walk: Walk) -> None:
         f"read {depth}; {bridge}: the guard is broken",
         "60s pass",
         f"read {depth}; {bridge}: gate lost opens (revert / escalate; unattended revert)",
-        "at lost somebody chooses revert: it turns back, gate left-changed opens (accept / stop; unattended stop)",
-        "at left-changed somebody chooses accept: it ends reverted",
+        "at lost an operator chooses revert: it rolls back, gate left-changed opens (accept / stop; unattended stop)",
+        "at left-changed an operator chooses accept: it ends reverted",
         "then the lane ends reverted, and a change of it is still there",
     ]
 

@@ -15,7 +15,7 @@ from proof.exploration.search import explore
 from proof.exploration.story import story
 
 SHIPPED = shipped_runbooks()
-# With two disturbances these still take seconds, one of them many; for the others see docs/exploration.md.
+# With two disturbances these still take seconds, one of them many; for the others see docs/explanation/exploration.md.
 SMALL = (
     "solace/suspend",
     "solace/guard-standby",

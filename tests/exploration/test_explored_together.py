@@ -28,7 +28,7 @@ from proof.exploration.together import explore_together
 
 CLAIMING = tuple(name for name in shipped_runbooks() if has_claims(load_runbook(name)))
 ISOLATED, RESTORE = "solace/uncontrolled-isolated", "solace/restore"
-# With one disturbance this one takes a minute: see docs/exploration.md.
+# With one disturbance this one takes a minute: see docs/explanation/exploration.md.
 LARGE = frozenset({ISOLATED})
 # These do so in the long form only; solace/uncontrolled-commanded and solace/restore always do.
 LONG = ("solace/guard", "solace/restore-commanded")

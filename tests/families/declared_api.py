@@ -53,6 +53,22 @@ SWITCH: Mapping[str, Any] = {
             "refused": [409],
             "timeout": "2s",
         },
+        "name_it": {
+            "summary": "write who turned it on",
+            "http": [
+                {
+                    "put": ["rooms", "{room}", "{service}"],
+                    "with": {
+                        "from": {"get": ["rooms", "{room}", "{service}"], "statuses": [404]},
+                        "set": {"by": "{username}"},
+                        "drop": ["note"],
+                    },
+                }
+            ],
+            "idempotent": True,
+            "refused": [409],
+            "timeout": "2s",
+        },
         "turn_off": {
             "summary": "turn it off, and forget who is there",
             "http": [
@@ -104,7 +120,7 @@ def served(room: Room) -> Iterator[int]:
                 case "GET", ["jobs"]:
                     return self._say(200, {"jobs": room.jobs})
                 case "GET", ["rooms", "A 1/2", "one"]:
-                    return self._say(200, {"on": room.on})
+                    return self._say(200, {"on": room.on, "size": 3, "note": "x"})
                 case "PUT", ["rooms", "A 1/2", "one"]:
                     room.on = json.loads(body)["on"]
                     return self._say(204, None)

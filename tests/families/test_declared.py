@@ -8,9 +8,10 @@ from pathlib import Path
 
 import pytest
 
+from orchestrator.model.families import family_called, known_families
 from orchestrator.model.installed import installed
 from orchestrator.model.readings import clashes
-from orchestrator.operations.declared_families import offer_families
+from orchestrator.operations.declared_families import findings_of_file, new_family_file, offer_families
 from tests.families.declared import Counters
 
 pytestmark = pytest.mark.realtime
@@ -125,21 +126,63 @@ def test_a_run_has_its_family_with_it(counters: Counters, change: str) -> None:
     assert code == 0, text
 
 
-def test_a_reading_with_the_name_of_another_family_s(counters: Counters) -> None:
-    """Law: a family file that would be in the way of another family is not used, and says why; the other one works."""
+@pytest.mark.parametrize("name", ["links", "database"])
+def test_a_reading_with_the_name_of_another_family_s(counters: Counters, name: str) -> None:
+    """Law: a family file names its readings freely: a move with the name of a reading of AMPS, or of another file, is
+    done and is told from the record, and the other family works as before."""
     file = counters.folder / "families/counter.yaml"
-    file.write_text(file.read_text().replace("readings:\n  counter:", "readings:\n  links:"))
+    file.write_text(file.read_text().replace("readings:\n  counter:", f"readings:\n  {name}:"))
+    for runbook in (counters.folder / "families/counter").glob("*.yaml"):
+        runbook.write_text(runbook.read_text().replace("reading: counter", f"reading: {name}"))
     code, text = counters.run("family", "lint", str(file))
-    assert (code, "its reading links has the name of one of amps" in text) == (4, True), text
-    code, text = counters.run("controlled", "--service", "one", "--dry-run")
-    assert (code, "its reading links has the name of one of amps" in text) == (2, True), text
-    code, text = counters.run("runbook", "lint", "amps/controlled")
     assert code == 0, text
+    code, text = counters.run("controlled", "--service", "one", "--yes")
+    assert code == 0, text
+    assert (counters.role("ny"), counters.role("nj")) == ("gated", "primary")
+    code, text = counters.run("runs", "show")
+    assert (code, "counter/controlled" in text) == (0, True), text
+    for other in ("amps/controlled", "postgresql/controlled"):
+        code, text = counters.run("runbook", "lint", other)
+        assert code == 0, text
+
+
+def test_two_families_from_the_template(counters: Counters) -> None:
+    """Law: two files that `family new` began may be used together, also while both have the readings of the template."""
+    for name in ("one-more", "another"):
+        code, text = counters.run("family", "new", name)
+        assert code == 0, text
+        (counters.folder / f"families/{name}.yaml").write_text(text)
+    code, text = counters.run("family", "list")
+    assert (code, "one-more" in text, "another" in text) == (0, True, True), text
+
+
+def test_what_the_file_alone_cannot_tell(tmp_path: Path) -> None:
+    """Law: lint warns of a name that another family has, of a driver that this machine lacks, and of a move that neither
+    the file nor a runbook beside it gives; a file that gives everything has no warning."""
+    offer_families()
+    path = tmp_path / "own.yaml"
+
+    def warned(*changes: tuple[str, str]) -> dict[str, str]:
+        text = new_family_file("own")
+        for old, new in changes:
+            assert old in text
+            text = text.replace(old, new, 1)
+        path.write_text(text)
+        return {one.code: one.message for one in findings_of_file(path)}
+
+    assert warned() == {}
+    assert set(warned(("family: own", "family: redis"))) == {"family-taken"}
+    assert set(warned(("family: own", "family: solace"))) == {"family-taken"}
+    driver = ("  exec: {path", "  sql: {driver: postgresql+nosuch, database: x}\n  exec: {path")
+    assert set(warned(driver)) == {"no-driver"}
+    assert "own has no runbook controlled" in warned((", facet: link}", "}"))["no-runbook"]
+    assert {one.name for one in map(family_called, known_families()) if one is not None} == set(known_families())
+    assert family_called("own") is None
 
 
 def test_no_shipped_family_is_in_the_way_of_another() -> None:
-    """Law: every family that comes with the program can be used, and no two have a reading of one name."""
+    """Law: every family that comes with the program can be used, and no two readings have one kind."""
     offer_families()
     assert installed().problems == {}
-    assert {"amps", "solace", "postgresql", "rabbitmq", "redis"} <= set(installed().families)
+    assert {"amps", "nats", "solace", "postgresql", "rabbitmq", "redis"} <= set(installed().families)
     assert clashes() == {}

@@ -16,7 +16,7 @@ from orchestrator.documents.loader import read_family
 from orchestrator.errors import Forbidden
 from orchestrator.family.contract import Adapter, AdapterContext, Call
 from orchestrator.family.secrets import SecretStore
-from orchestrator.model.family_file import FamilyFile
+from orchestrator.model.declared.file import FamilyFile
 from orchestrator.model.inventory import Site
 from orchestrator.model.outcome import Effect, Failure
 from tests.families.declared_api import SWITCH, Room, served
@@ -113,6 +113,40 @@ def test_what_an_answer_means(room: Room, port: int, says: list[int], effect: Ef
     adapter.close()
 
 
+def test_a_document_that_is_changed(room: Room, port: int) -> None:
+    """Law: an API that replaces what it keeps is sent the whole of it, with what the file changes."""
+    adapter = adapter_at(port)
+    [result] = adapter.apply("name_it", [Call("one")], Anytime())
+    assert (result.effect, room.heard) == (
+        Effect.ACCEPTED,
+        ["GET /rooms/A%201%2F2/one", 'PUT /rooms/A%201%2F2/one {"on": false, "size": 3, "by": "ops"}'],
+    )
+    assert list(result.sent) == [
+        'PUT /rooms/A%201%2F2/one with the answer of GET /rooms/A%201%2F2/one, but by "ops", no note'
+    ]
+    adapter.close()
+
+
+@pytest.mark.parametrize(
+    ("says", "effect", "heard"),
+    [
+        ([404], Effect.REJECTED, 1),
+        ([500], Effect.REJECTED, 1),
+        ([401], Effect.NOT_SENT, 1),
+        ([200, 409], Effect.REJECTED, 2),
+        ([200, 500], Effect.DOUBTFUL, 2),
+    ],
+)
+def test_a_document_that_cannot_be_had(room: Room, port: int, says: list[int], effect: Effect, heard: int) -> None:
+    """Law: while the document is read nothing is in doubt, and an answer that is no document is never sent back."""
+    room.says = list(says)
+    room.answer = '{"on": false}'
+    adapter = adapter_at(port)
+    [result] = adapter.apply("name_it", [Call("one")], Anytime())
+    assert (result.effect, len(room.heard)) == (effect, heard)
+    adapter.close()
+
+
 def test_no_answer_is_doubt(room: Room, port: int) -> None:
     """Law: an action that nobody answers in its time is in doubt, and is not sent again; a reading fails."""
     room.silent.set()
@@ -173,6 +207,12 @@ MISTAKES = {
     "a column": ("from: /on", "from: 'on'", "field-source"),
     "two methods": ("get: [jobs]", "get: [jobs]\n      put: [jobs]", "wrong-value"),
     "a port that is no option": ("http: {}", "http: {port: door}", "unknown-option"),
+    "a document that is not got": ("from: {get: [", "from: {put: [", "reading-changes"),
+    "a secret that is set": (
+        "by: '{username}'\n        drop",
+        "password: '{username}'\n        drop",
+        "secret-written",
+    ),
     "an option that every such site has": ("options:\n", "options:\n  scheme: {says: x}\n", "option-given"),
 }
 
@@ -203,6 +243,11 @@ def _written() -> str:
         ("connect:\n  http: {}", "connect: {http: {}}"),
         ("get:\n      - jobs", "get: [jobs]"),
         ("    pick:\n      room: '{room}'", "    pick: {room: '{room}'}"),
+        (
+            "from:\n          get:\n          - rooms\n          - '{room}'\n          - '{service}'\n"
+            "          statuses:\n          - 404",
+            "from: {get: [rooms, '{room}', '{service}'], statuses: [404]}",
+        ),
     ):
         assert old in text, text
         text = text.replace(old, new)

@@ -7,10 +7,11 @@ from pathlib import Path
 import pytest
 
 from adapters.declared.family import family_of
+from orchestrator.documents.generic_runbooks import KINDS, can_be_made
 from orchestrator.documents.loader import load_runbook, read_family, read_runbook
 from orchestrator.errors import DefinitionError, UnreadableReply
+from orchestrator.model.declared.file import FamilyFile
 from orchestrator.model.families import SHIPPED
-from orchestrator.model.family_file import FamilyFile
 from proof.exploration.generic.family import Generic
 from proof.exploration.search import explore
 from tests.families.declared import COUNTER
@@ -32,6 +33,16 @@ MISTAKES = {
     "an unknown facet": ("facet: backlog", "facet: backlogg", "wrong-value"),
     "a facet on the wrong type": ("writable: {type: bool", "writable: {type: number", "facet-type"),
     "no unit": (", unit: byte", "", "no-unit"),
+    "what was issued without what has arrived": (
+        "      replayed: {type: number, facet: reached, unit: byte}",
+        "      replayed: {type: number}",
+        "one-end",
+    ),
+    "two units": (
+        "      replayed: {type: number, facet: reached, unit: byte}",
+        "      replayed: {type: number, facet: reached, unit: row}",
+        "two-units",
+    ),
     "a rate for a depth": ("unit: byte", "unit: byte/s", "rate"),
     "no reading of who serves": ("{type: bool, facet: serves}", "{type: bool}", "no-serves"),
     "two readings of the backlog": (
@@ -39,6 +50,8 @@ MISTAKES = {
         "      clients: {type: number, facet: backlog, unit: client}",
         "facet-twice",
     ),
+    "two last numbers, both read by status": ("    survey: false\n", "", "facet-twice"),
+    "hexadecimal parts of a text": ("type: number, hex_bits: 32", "type: text, hex_bits: 32", "wrong-value"),
     "an inverse that does not exist": ("inverse: open_writers", "inverse: open_writer", "unknown-action"),
     "an inverse that is none": ("inverse: open_writers", "inverse: close_writers", "no-inverse"),
     "a facet that no action can make": ("makes: {follows_next: true}", "makes: {backlog: true}", "makes-what"),
@@ -123,8 +136,7 @@ def explored(folder: Path, old: str, new: str) -> set[str]:
 def test_a_promotion_that_does_not_ask_for_the_source_is_found(tmp_path: Path) -> None:
     """Law: the model that `makes` and `model` give finds a target that takes over while the source takes writes."""
     asked = (
-        "      - {on: source, reading: database, where: {follows: true, writable: false}, "
-        "say: the source is not confirmed to follow}\n"
+        "      - {on: source, reading: control, where: {closed: true, writes: false}, say: the source was started}\n"
     )
     assert explored(tmp_path, asked, "")
 
@@ -134,6 +146,16 @@ def test_control_the_shipped_runbook_breaks_nothing(tmp_path: Path) -> None:
     assert explored(tmp_path, "summary: Planned", "summary: A planned") == set()
 
 
+@pytest.mark.parametrize("name", ["restore", "restore-rebuilt"])
+def test_a_restore_breaks_nothing(name: str) -> None:
+    """Law: no order of events lets a failed server come back as a second primary, or a step count that is not so."""
+    runbook = read_runbook(SHIPPED / f"postgresql/{name}.yaml").result()
+    family = family_of(read_family(FILE).result(), SHIPPED / "postgresql")
+    actions = family.adapters["postgresql"].actions  # type: ignore[attr-defined]
+    walk = explore(runbook, actions, states_max=20_000, disturbances_max=1, family=Generic(family, runbook))
+    assert (walk.states > 1_000, walk.found) == (True, [])
+
+
 def test_values_are_read_strictly() -> None:
     """Law: null and absent are unknown, what is no value of its type is refused, and a field that means nothing at this
     end is unknown."""
@@ -141,7 +163,7 @@ def test_values_are_read_strictly() -> None:
 
     file = FamilyFile.model_validate(COUNTER)
     declared = file.readings["counter"]
-    model = reading_model("counter", declared)
+    model = reading_model("any", "counter", declared)
     rows = rows_of('{"state": {"role": "primary"}, "unsent": 3, "next": null}', 0, declared, {})
     found = reading_of(model, declared, rows)
     assert (found.model_dump()["writable"], found.model_dump()["unsent"]) == (True, 3)
@@ -157,6 +179,28 @@ def test_values_are_read_strictly() -> None:
             reading_of(model, declared, rows_of(wrong, 0, declared, {}))
 
 
+def test_a_position_in_a_log_is_a_number() -> None:
+    """Law: parts of so many bits each make one number, which grows as the position does; what is none is refused, and
+    what means something only at a server that was stopped is unknown at one that runs."""
+    from adapters.declared.reading_models import reading_model, reading_of, rows_of
+
+    declared = read_family(FILE).result().readings["control"]
+    model = reading_model("any", "control", declared)
+
+    def read(state: str, place: str) -> dict[str, object]:
+        text = f"Database cluster state:               {state}\nLatest checkpoint location:           {place}\n"
+        return reading_of(model, declared, rows_of(text, 0, declared, {})).model_dump()
+
+    last, next_file = read("shut down", "0/FFFFFFD8"), read("shut down", "1/28")
+    assert (last["closed"], last["writes"], last["ended"]) == (True, False, 0xFFFFFFD8)
+    assert next_file["ended"] == 0x100000028
+    running = read("in production", "1/28")
+    assert (running["closed"], running["writes"], running["ended"]) == (False, None, None)
+    for wrong in ("1/", "1/G0", "1/100000000", "1/-2"):
+        with pytest.raises(UnreadableReply):
+            read("shut down", wrong)
+
+
 def test_a_runbook_of_a_family_file_is_loaded_by_its_name() -> None:
     """Law: runbooks in the folder beside the file are known by the name of the family."""
     from orchestrator.operations.declared_families import offer_families
@@ -166,13 +210,15 @@ def test_a_runbook_of_a_family_file_is_loaded_by_its_name() -> None:
 
 
 def test_a_new_file_has_no_mistake(tmp_path: Path) -> None:
-    """Law: what `family new` prints can be checked, and nothing is found."""
+    """Law: what `family new` prints can be checked, and nothing is found; it has every runbook at once."""
     from orchestrator.operations.declared_families import findings_of_file, new_family_file
 
     path = tmp_path / "orders-db.yaml"
     path.write_text(new_family_file("orders-db"))
     assert findings_of_file(path) == []
-    assert read_family(path).result().family == "orders-db"
+    file = read_family(path).result()
+    assert file.family == "orders-db"
+    assert all(can_be_made(file, kind) for kind in KINDS)
     with pytest.raises(DefinitionError, match="cannot be the name"):
         new_family_file("Orders DB")
 
@@ -185,5 +231,6 @@ def test_runbooks_beside_a_file_are_checked_with_it(tmp_path: Path) -> None:
     (tmp_path / "postgresql.yaml").write_text(FILE.read_text())
     text = (SHIPPED / "postgresql/controlled.yaml").read_text()
     (tmp_path / "postgresql/controlled.yaml").write_text(text.replace("action: take_over", "action: takeover"))
-    assert [one.code for one in findings_of_file(tmp_path / "postgresql.yaml")] == ["unknown-action"]
+    found = [one.code for one in findings_of_file(tmp_path / "postgresql.yaml")]
+    assert sorted(found) == ["no-runbook", "unknown-action"]  # nothing gives an unplanned move
     assert findings_of_file(FILE) == []

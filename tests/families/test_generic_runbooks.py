@@ -3,22 +3,27 @@
 from __future__ import annotations
 
 import copy
+import json
 import shutil
 from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
 
 from adapters.declared.family import family_of
 from orchestrator.documents.generic_runbooks import KINDS, generic_runbook
 from orchestrator.documents.lint.runbook import lint
+from orchestrator.documents.loader import load_runbook, read_family
 from orchestrator.errors import DefinitionError
 from orchestrator.family.reachability import with_reachability
-from orchestrator.model.family_file import FamilyFile
+from orchestrator.model.declared.file import FamilyFile
+from orchestrator.model.facets import Facet
+from orchestrator.model.families import SHIPPED
 from orchestrator.model.runbook import Runbook
 from proof.exploration.generic.family import Generic
 from proof.exploration.search import explore
-from tests.families.declared import COUNTER, Counters
+from tests.families.declared import COUNTER, ROOT, Counters
 
 pytestmark = pytest.mark.realtime
 
@@ -30,25 +35,223 @@ def plain() -> dict[str, Any]:
     return made
 
 
-def broken_rules(runbook: Runbook) -> set[str]:
+def of_both_ends() -> dict[str, Any]:
+    """The counter, with the last number of each end in place of a backlog."""
+    made = plain()
+    fields = made["readings"]["counter"]["fields"]
+    del fields["unsent"]
+    fields["count"] = {"from": "/count", "type": "number", "facet": "mark", "unit": "step"}
+    fields["copied"] = {"from": "/copied", "type": "number", "facet": "reached", "unit": "step"}
+    return made
+
+
+def following() -> dict[str, Any]:
+    """The counter of both ends, of which a copy follows its mate: it is promoted, and made a copy again."""
+    made = of_both_ends()
+    fields, actions = made["readings"]["counter"]["fields"], made["actions"]
+    fields["follows"] = {"from": "/follows", "type": "bool"}
+    fields["count"]["when"], fields["copied"]["when"] = {"follows": False}, {"follows": True}
+    promote = {name: value for name, value in actions["start"].items() if name != "inverse"}
+    actions["promote"] = promote | {"makes": {"serves": True, "follows": False}}
+    actions["follow"] = promote | {"summary": "copy the mate", "makes": {"serves": False, "follows": True}}
+    made["model"] = {
+        "follows": [False, True],
+        "serves": {"only_while": {"follows": False}, "restarted": True},
+        "link": {"either_end": {"follows": True}},
+        "backlog": {"only_while": {"link": True, "follows": False}, "dropped_while": {"follows": True}},
+    }
+    return made
+
+
+def shipped(family: str) -> dict[str, Any]:
+    """What the file of a shipped family says, without its runbooks."""
+    return dict(yaml.safe_load((ROOT / f"runbooks/{family}.yaml").read_text()))
+
+
+def made_of(file: dict[str, Any], kind: str) -> Runbook:
+    """The whole runbook of a file, with what it continues with."""
+    declared = FamilyFile.model_validate_json(json.dumps(file))
+    made = generic_runbook(declared, kind)
+    rest = () if made.continue_with is None else generic_runbook(declared, "controlled").steps
+    return made.model_copy(update={"steps": (*made.steps, *rest), "continue_with": None})
+
+
+def broken_rules(runbook: Runbook, file: dict[str, Any] | None = None) -> set[str]:
     """What the explorer finds."""
-    family = family_of(FamilyFile.model_validate(plain()), None)
-    kind: Any = family.adapters["counter"]
+    family = family_of(FamilyFile.model_validate_json(json.dumps(file or plain())), None)
+    kind: Any = family.adapters[family.name]
     world = Generic(family, runbook)
     assert world.unexplored(runbook) == []
     walk = explore(runbook, kind.actions, states_max=20_000, disturbances_max=1, family=world)
-    assert walk.states > 300
+    assert walk.states > 200
     return {one.rule for one in walk.found}
 
 
-@pytest.mark.parametrize("kind", KINDS)
-def test_it_keeps_the_promises(kind: str) -> None:
-    """Law: what is made passes lint, and breaks no promise however it is disturbed."""
-    runbook = generic_runbook(FamilyFile.model_validate(plain()), kind)
-    declared: Any = family_of(FamilyFile.model_validate(plain()), None).adapters["counter"]
+def findings(runbook: Runbook, file: dict[str, Any]) -> list[str]:
+    """The codes of what lint finds, without notes."""
+    family = family_of(FamilyFile.model_validate_json(json.dumps(file)), None)
+    declared: Any = family.adapters[family.name]
     found = lint(runbook, with_reachability(declared.readings), declared.actions)
-    assert [one for one in found if one.level in ("error", "warning")] == []
-    assert broken_rules(runbook) == set()
+    return [one.code for one in found if one.level in ("error", "warning")]
+
+
+@pytest.mark.parametrize(
+    ("file", "kind"),
+    [
+        *((plain(), kind) for kind in KINDS),
+        (of_both_ends(), "controlled"),
+        (following(), "restore"),
+        (shipped("rabbitmq"), "restore"),
+        pytest.param(of_both_ends(), "restore", marks=pytest.mark.long),
+        pytest.param(following(), "controlled", marks=pytest.mark.long),
+        pytest.param(following(), "failback", marks=pytest.mark.long),
+        pytest.param(shipped("redis"), "restore", marks=pytest.mark.long),
+        pytest.param(shipped("redis"), "failback", marks=pytest.mark.long),
+    ],
+)
+def test_it_keeps_the_promises(file: dict[str, Any], kind: str) -> None:
+    """Law: what is made passes lint, and breaks no promise however it is disturbed."""
+    runbook = made_of(file, kind)
+    assert findings(runbook, file) == []
+    assert broken_rules(runbook, file) == set()
+
+
+@pytest.mark.parametrize("family", ["postgresql", "redis", "rabbitmq", "nats", ""])
+def test_a_site_that_its_mate_hears_is_not_lost(family: str) -> None:
+    """Law: no silence of the source lets the target take over while that hears from it: the operator alone is cut off."""
+    file = read_family(SHIPPED / f"{family}.yaml").result() if family else FamilyFile.model_validate(plain())
+    written = str(SHIPPED / family / "uncontrolled.yaml")
+    runbook = load_runbook(written) if family else generic_runbook(file, "uncontrolled")
+    [(reading, link)] = [
+        (one, name)
+        for one, declared in file.readings.items()
+        for name, field in declared.fields.items()
+        if field.facet is Facet.LINK
+    ]
+    [last] = [step for step in runbook.steps if step.point_of_no_return]
+    wait = next(step for step in runbook.steps if step.id == "link-lost")
+    for checks in (last.require, wait.until):
+        assert any((one.on, one.reading, dict(one.where)) == ("target", reading, {link: False}) for one in checks)
+
+
+def without(runbook: Runbook, *, guard: bool = False, reconfirm: bool = False) -> Runbook:
+    """The runbook that does not read the source as closed while it waits, or does not read the end again."""
+    *steps, drain, last = runbook.steps
+    if guard:
+        kept = tuple(check for check in drain.guard if check.on == "target")
+        drain = drain.model_copy(update={"guard": kept})
+    if reconfirm:
+        last = last.model_copy(update={"reconfirm": (), "when_guard_breaks": None, "progress": None})
+    return runbook.model_copy(update={"steps": (*steps, drain, last)})
+
+
+def test_control_of_both_ends() -> None:
+    """Negative control: a mark of a source that is not read as closed is found by lint; ends that are exchanged, and a
+    drain that is not read again, by lint and by the explorer."""
+    file = of_both_ends()
+    runbook = generic_runbook(FamilyFile.model_validate(file), "controlled")
+    assert findings(without(runbook, guard=True), file) == ["mark-not-gated"]
+    unread = without(runbook, reconfirm=True)
+    assert "not-reconfirmed" in findings(unread, file)
+    assert "messages-left" in broken_rules(unread, file)
+    text = runbook.model_dump_json(by_alias=True)
+    swapped = text.replace('"copied":{', '"count":{').replace('"field":"count"', '"field":"copied"')
+    wrong = Runbook.model_validate_json(swapped)
+    assert "wrong-ends" in findings(wrong, file)
+    assert "promoted-undrained" in broken_rules(wrong, file)
+    drain = runbook.steps[-2]
+    assert drain.progress is not None
+    alone = drain.model_copy(update={"progress": drain.progress.model_copy(update={"up_to": None})})
+    rises = runbook.model_copy(update={"steps": (*runbook.steps[:-2], alone, runbook.steps[-1])})
+    assert findings(rises, file) == ["progress-rises"]
+
+
+def test_control_of_a_restore() -> None:
+    """Negative control: a restore that lets the failed site serve again is found, and so is one that opens it in place
+    of closing it."""
+    restore = made_of(following(), "restore")
+    start = restore.model_dump_json(by_alias=True).replace('"action":"stop"', '"action":"start"')
+    opened = Runbook.model_validate_json(start.replace('"where":{"writable":false}', '"where":{"writable":true}', 1))
+    assert "promoted-unconfirmed" in broken_rules(opened, following())
+    *steps, last = restore.steps
+    again = steps[-1].model_copy(update={"id": "again", "do": opened.steps[1].do, "expect": ()})
+    reopened = restore.model_copy(update={"steps": (*steps, again, last)})
+    assert "promoted-unconfirmed" in broken_rules(reopened, following())
+
+
+def test_the_way_back_is_that_of_the_shipped_runbooks() -> None:
+    """Law: from its file alone Redis gets the actions of its shipped restore, in their order, after the question about
+    what is dropped; RabbitMQ, whose sites keep what waits, is asked nothing and waits until that has arrived."""
+    told = [
+        step.do.action for step in load_runbook(ROOT / "runbooks/redis/restore.yaml").steps if step.do is not None
+    ]
+    redis = made_of(shipped("redis"), "restore")
+    assert (
+        [step.do.action for step in redis.steps if step.do is not None] == told == ["close", "follow", "clear_gate"]
+    )
+    asked = [index for index, step in enumerate(redis.steps) if step.ask is not None and step.ask.gate == "data-loss"]
+    follows = [index for index, step in enumerate(redis.steps) if step.do is not None and step.do.action == "follow"]
+    assert asked[0] < follows[0]
+    rabbitmq = made_of(shipped("rabbitmq"), "restore")
+    assert [step.id for step in rabbitmq.steps if step.ask or step.progress] == ["arrived"]
+
+
+@pytest.mark.parametrize(
+    ("change", "sentence"),
+    [
+        (lambda one: one["actions"].pop("follow"), "no action makes follows: true at a closed site"),
+        (
+            lambda one: one["actions"].update(copy=one["actions"]["follow"]),
+            "not one action but follow and copy make follows: true",
+        ),
+        (
+            lambda one: one["actions"]["follow"]["makes"].update(serves=True),
+            "no action makes follows: true at a closed site",
+        ),
+        (lambda one: one["actions"]["stop"].pop("inverse"), "no action makes serves: false, and has an inverse"),
+        (lambda one: one["readings"]["counter"]["fields"].pop("linked"), "no field tells the mate's end of the link"),
+        (
+            lambda one: (
+                one["actions"]["stop"]["makes"].update(gated=True),
+                one["actions"]["start"]["makes"].update(gated=False),
+                one["model"].update(gated=[False, False]),
+            ),
+            "no action makes gated: false at a closed site",
+        ),
+        (
+            # The gate goes before the site follows, and so it would serve in between.
+            lambda one: (
+                one["actions"]["stop"]["makes"].update(gated=True),
+                one["actions"]["follow"]["makes"].update(gated=False, slow=True),
+                one["model"].update(
+                    gated=[False, False],
+                    slow=[False, False],
+                    serves={"only_while": {"gated": False}},
+                ),
+            ),
+            "no order of these makes a closed site the mate",
+        ),
+    ],
+)
+def test_what_the_file_leaves_open_of_the_way_back(change: Any, sentence: str) -> None:
+    """Law: where the file does not say what a lost site must do to become a mate, or how one knows that it is, there
+    is no restore, and a sentence says why."""
+    file = following()
+    change(file)
+    with pytest.raises(DefinitionError, match="restore, and its file does not give one") as raised:
+        generic_runbook(FamilyFile.model_validate_json(json.dumps(file)), "restore")
+    assert sentence in str(raised.value)
+
+
+def test_a_failback_needs_a_controlled_move() -> None:
+    """Law: a fail-back continues with the planned move, the family's own or that of its facets; without either there is
+    none."""
+    file = plain()
+    del file["readings"]["counter"]["fields"]["unsent"]
+    declared = FamilyFile.model_validate_json(json.dumps(file))
+    with pytest.raises(DefinitionError, match="no runbook controlled"):
+        generic_runbook(declared, "failback")
+    assert generic_runbook(declared, "failback", {"controlled"}).continue_with == "counter/controlled"
 
 
 @pytest.mark.parametrize("lacking", ["drain", "source"])
@@ -89,10 +292,17 @@ def test_it_is_moved_there_and_back(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("change", "sentence"),
     [
-        (lambda one: one["actions"]["stop"].pop("inverse"), "no action makes serves: false and nothing else"),
+        (lambda one: one["actions"]["stop"].pop("inverse"), "no action makes serves: false, and has an inverse"),
         (lambda one: one["actions"].update(halt=one["actions"]["stop"]), "not one action but stop, halt"),
         (lambda one: one["actions"].update(run=one["actions"]["start"]), "not one action but start, run"),
-        (lambda one: one["actions"].pop("start"), "no action makes serves: true and nothing else"),
+        (lambda one: one["actions"].pop("start"), "start rolls stop back, and does not make the site as it was"),
+        (
+            lambda one: (
+                one.update(model={"copies": [False, True]}),
+                one["readings"]["counter"]["fields"].update(copies={"from": "/copies", "type": "bool"}),
+            ),
+            "no action makes a mate serve",
+        ),
         (
             lambda one: one["readings"]["counter"]["fields"]["unsent"].update(when={"writable": True}),
             "no field counts what waits at a source that was closed",

@@ -178,10 +178,10 @@ def test_it_is_watched(replicated: Ledgers) -> None:
         (("guard", "--site", "ny", "--yes"), "the family ledger does not offer guard"),
         (("rehearse", "controlled", "--vpn", "orders"), "the family ledger does not offer a simulation"),
         (("simulate", "--kind", "ledger/controlled"), "the family ledger does not offer a simulation"),
-        (("repair", "--vpn", "orders", "--to", "ny", "--yes"), "the family ledger does not offer repair"),
+        (("repair", "--vpn", "orders", "--site", "ny", "--yes"), "the family ledger does not offer repair"),
         (("watch", "--vpn", "orders", "--suspend-at", "80"), "the family ledger does not offer --suspend-at"),
-        (("failback", "--vpn", "orders", "--to", "nj", "--yes"), "the family ledger ships no runbook 'failback'"),
-        (("uncontrolled", "--vpn", "orders", "--failed", "ny", "--yes"), "ships no runbook 'uncontrolled'"),
+        (("failback", "--vpn", "orders", "--site", "nj", "--yes"), "the family ledger ships no runbook 'failback'"),
+        (("uncontrolled", "--vpn", "orders", "--site", "ny", "--yes"), "ships no runbook 'uncontrolled'"),
         (("restore", "--vpn", "orders", "--site", "ny", "--yes"), "ships no runbook 'restore'"),
     ],
 )

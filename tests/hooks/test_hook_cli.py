@@ -12,6 +12,7 @@ from orchestrator.clock import VirtualClock
 from orchestrator.journal.journal import Journal
 from orchestrator.journal.lease import create_run
 from orchestrator.model import events as ev
+from orchestrator.notifications.message import signature
 from simulator.embedded import embedded_layout
 from tests import seam
 from tests.cli.shell import VPN, Ended, Shell
@@ -74,7 +75,7 @@ def test_a_move_tells_its_hooks(shell: Shell, tmp_path: Path) -> None:
     assert printed == lines_of(log)
     assert told(log)[-1] == "run.finished"
     listed = shell("hooks", "list")
-    assert (listed.code, listed.out, listed.err.strip()) == (0, "", "all hooks have been told of everything")
+    assert (listed.code, listed.out, listed.err.strip()) == (0, "", "all hooks have received everything")
 
 
 def test_looking_ahead_tells_nobody(shell: Shell, tmp_path: Path) -> None:
@@ -125,7 +126,7 @@ def test_the_next_run_brings_what_older_ones_owe(shell: Shell, tmp_path: Path) -
     }
     assert move(shell, [waits], "--from", "nj").code == 0
     assert told(log)[-1] == "run.finished"
-    assert shell("hooks", "list").err.strip() == "all hooks have been told of everything"
+    assert shell("hooks", "list").err.strip() == "all hooks have received everything"
 
 
 def test_what_is_owed_can_be_given_up(shell: Shell, tmp_path: Path) -> None:
@@ -160,12 +161,16 @@ def test_a_run_that_is_led_is_left_to_its_process(shell: Shell, tmp_path: Path) 
     journal.close()
 
 
-def test_a_webhook_from_end_to_end(shell: Shell) -> None:
+@pytest.mark.parametrize("secret", [{"env": "HOOK_SECRET"}, {"command": ["printenv", "HOOK_SECRET"]}], ids="".join)
+def test_a_webhook_from_end_to_end(shell: Shell, secret: Declared) -> None:
     """Promise 10: a webhook is told, and its secret is nowhere: not in the journal, nor on the screen."""
     with serving() as endpoint:
-        hook = {"name": "web", "on": WANTED, "webhook": {"url": endpoint.url, "secret": {"env": "HOOK_SECRET"}}}
+        hook = {"name": "web", "on": WANTED, "webhook": {"url": endpoint.url, "secret": secret}}
         ended = move(shell, [hook])
     assert ended.code == 0
+    post = endpoint.posts[0]
+    moment = int(post.headers["X-Failover-Signature"].removeprefix("t=").partition(",")[0])
+    assert post.headers["X-Failover-Signature"] == signature(SECRET, post.body, moment)
     assert [event["type"] for event in endpoint.events] == [f"io.failover.{kind}" for kind in recorded(shell)]
     assert {event.get("subject") for event in endpoint.events} == {None, VPN}
     exported = shell("runs", "export").out

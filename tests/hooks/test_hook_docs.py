@@ -1,4 +1,4 @@
-"""docs/hooks.md is true: its example loads, its receiver runs, and it tells of every event, attribute and command."""
+"""docs/how-to/hooks.md is true: its example loads, its receiver runs, and it has every event, attribute and command."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ from tests.hooks.hooking import SECRET, Scripted, a_webhook
 from tests.hooks.test_hook_command import a_message
 
 ROOT = Path(__file__).parents[2]
-PAGE = (ROOT / "docs/hooks.md").read_text(encoding="utf-8")
+PAGE = (ROOT / "docs/how-to/hooks.md").read_text(encoding="utf-8")
 
 
 def test_every_event_is_told() -> None:
     """Law: the table of events is that of the program."""
-    table = PAGE.split("## What a hook can be told of")[1].split("##")[0]
+    table = PAGE.split("## Events of a hook")[1].split("##")[0]
     told = {
         name for row in re.findall(r"^\|([^|]*)\|", table, re.MULTILINE) for name in re.findall(r"`([^`]+)`", row)
     }
@@ -49,7 +49,7 @@ def test_the_receiver_of_the_page_accepts_what_is_sent_and_nothing_else() -> Non
     """Law: who copies the page's check takes our requests, and refuses changed, old, and other people's ones."""
     [text] = re.findall(r"<!-- runs -->\n```python\n(.*?)```", PAGE, re.DOTALL)
     page: dict[str, object] = {}
-    exec(compile(text, "docs/hooks.md", "exec"), page)
+    exec(compile(text, "docs/how-to/hooks.md", "exec"), page)
     is_genuine = page["is_genuine"]
     assert callable(is_genuine)
 

@@ -112,7 +112,7 @@ def test_it_begins_once_enough_have_agreed(lead: Lead, others: Colleagues) -> No
 @pytest.mark.parametrize(
     ("words", "refused"),
     [
-        ([{"by": "ann"}, {"by": "bob"}], ["ann asked for this run; somebody else has to approve it"]),
+        ([{"by": "ann"}, {"by": "bob"}], ["ann asked for this run; another person has to approve it"]),
         ([{"by": "bob"}, {"by": "bob"}], ["bob has approved it already"]),
         ([{"by": "bob"}, {"by": "carol", "plan": "0" * 64}], ["it is for another plan than the one that is asked about"]),
         ([{"by": "bob"}, {"by": "carol", "choice": "revert"}], ["revert is no answer to this"]),
@@ -234,7 +234,7 @@ def test_called_off_while_it_waits(lead: Lead) -> None:
     """An abort needs nobody's approval: refused, with nothing changed."""
     run = lead.start(the_plan(), observers=[When(ev.GateOpened, asking(lead, kind="abort"))])
     assert (run.outcome, lead.told()) == (Outcome.REFUSED, [])
-    assert run.lanes["Trading"].reason == "called off by bob: the change was called off"
+    assert run.lanes["Trading"].reason == "aborted by bob: the change was called off"
     report = build(lead.journal.records(RUN)).approval
     assert report is not None and not report.is_waiting
 
@@ -268,7 +268,7 @@ def test_who_changed_the_plan_cannot_approve_it(opened: Opener, lead: Lead, othe
     run = lead.resume(journal=opened(), policy=OTHER_POLICY, observers=again, account="bob")
     assert (run.outcome, lead.told()) == (Outcome.REFUSED, [])
     assert [one.why for one in lead.events(ev.ApprovalRefused)] == [
-        "bob changed the decisions of this run; somebody else has to approve it"
+        "bob changed the decisions of this run; another person has to approve it"
     ]
 
 

@@ -13,7 +13,7 @@ from orchestrator.family.registry import Registry
 from orchestrator.family.secrets import MARK, SecretStore
 from orchestrator.journal.idempotency_keys import NOT_ASKED, UsedKey, differences, parts, stored
 from orchestrator.model import events as ev
-from orchestrator.model.family_file import FamilyFile
+from orchestrator.model.declared.file import FamilyFile
 from orchestrator.model.inventory import Device
 from orchestrator.model.plan import ApprovalRule, Waves
 from orchestrator.operations.runs.idempotency import what_was_asked
@@ -200,7 +200,7 @@ def test_a_key_is_refused_for_another_request(shell: Shell, more: tuple[str, ...
     ended = shell(*typed)
     assert (ended.code, ended.complaint.endswith(f"; this one differs in {differs}")) == (2, True), ended.complaint
     assert "'k' was used for another request: run " in ended.complaint
-    assert ended.hint == "a key stands for one request; give another request a key of its own"
+    assert ended.hint == "this idempotency key already belongs to another request; use a new key"
     assert len(shell("runs", "list", "--json").values) == 1
     untouched(shell)
     assert shell(*first, "--xa", shell.decisions).code == 3
@@ -209,7 +209,7 @@ def test_a_key_is_refused_for_another_request(shell: Shell, more: tuple[str, ...
 def test_a_restore_asked_again(shell: Shell) -> None:
     """Law: what is found in the record of an earlier outage may be another thing by the time somebody asks again; the
     request is the same, and an option that says something of it is not."""
-    assert shell("uncontrolled", "--vpn", VPN, "--failed", "ny", "--yes", "--reason", "dark").code in (0, 3)
+    assert shell("uncontrolled", "--vpn", VPN, "--site", "ny", "--yes", "--reason", "dark").code in (0, 3)
     again = ("restore", "--vpn", VPN, "--site", "ny", "--yes", "--xa", shell.decisions, "--idempotency-key", "k")
     first = shell(*again)
     assert shell(*again).code == first.code

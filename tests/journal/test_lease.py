@@ -263,7 +263,7 @@ def test_a_claimed_service_is_refused(opened: Opener, clock: VirtualClock) -> No
     with pytest.raises(LeaseHeld, match=r"Trading belongs to run run-1, which .* leads") as refused:
         a_run(opened(), clock, "run-2")
     assert refused.value.hint == (
-        "wait for its end (`failover runs show run-1`), or ask it to turn back: `failover abort run-1`"
+        "wait for its end (`failover runs show run-1`), or roll it back: `failover abort run-1`"
     )
     assert [row.run for row in opened().runs()] == ["run-1"]
 
@@ -281,9 +281,9 @@ def test_a_service_of_a_dead_run_stays_claimed(opened: Opener, clock: VirtualClo
     """A run that nobody leads any more still holds its services, until it is resumed or called off."""
     a_run(opened(), clock)
     wait_out(opened(), clock)
-    with pytest.raises(LeaseHeld, match="unfinished, and led by nobody") as refused:
+    with pytest.raises(LeaseHeld, match="unfinished, and no process leads it") as refused:
         a_run(opened(), clock, "run-2")
-    assert refused.value.hint == "go on with it: `failover resume run-1`; or call it off: `failover abort run-1`"
+    assert refused.value.hint == "resume it: `failover resume run-1`; or roll it back: `failover abort run-1`"
 
 
 def test_released_claims_are_free(opened: Opener, clock: VirtualClock) -> None:

@@ -283,7 +283,7 @@ def test_a_log_that_lost_its_end(killed: Path, shell: Shell, percent: int) -> No
     os.truncate(log, log.stat().st_size * percent // 100)
     found = shell("runs", "verify")
     if percent == 100:
-        assert (found.code, "it ends under way, and is led by nobody" in found.out) == (0, True)
+        assert (found.code, "it stops in the middle, and no process leads it" in found.out) == (0, True)
         with_all = Journal.at(shell.state / "journal.sqlite")
         assert len(list(with_all.records("run-1"))) == 90
         with_all.close()

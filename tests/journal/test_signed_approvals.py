@@ -139,7 +139,7 @@ def test_an_approver_who_asked_for_the_run(lead: Lead, people: People, choice: s
     run = started(lead, people, lambda: people.word("ann", choice, at=now(lead)))
     assert run.outcome is Outcome.REFUSED
     assert refusals(lead) == (
-        ["ann asked for this run; somebody else has to approve it"] if choice == "approve" else []
+        ["ann asked for this run; another person has to approve it"] if choice == "approve" else []
     )
 
 
@@ -150,7 +150,7 @@ def test_a_requester_made_up(lead: Lead, people: People) -> None:
     run = lead.start(the_plan(), observers=[leave], approvers=people.known(), account="bob")
     assert (run.outcome, refusals(lead)) == (
         Outcome.REFUSED,
-        ["bob has led this run; somebody else has to approve it"],
+        ["bob has led this run; another person has to approve it"],
     )
 
 

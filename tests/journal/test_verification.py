@@ -16,7 +16,6 @@ from typing import Any
 import pytest
 import sqlalchemy as sa
 
-from orchestrator.cli.render.records import exported
 from orchestrator.clock import VirtualClock, iso
 from orchestrator.journal.database.schema import EVENTS, RUNS, SIGNATURES
 from orchestrator.journal.hash_chain import GENESIS, link_hash
@@ -24,6 +23,7 @@ from orchestrator.journal.journal import Journal
 from orchestrator.journal.lease import create_run, take
 from orchestrator.journal.signing import Signer, Verifier, generate
 from orchestrator.model import events as ev
+from orchestrator.operations.runs.run_document import exported
 from orchestrator.operations.verify import Doubts, Exported, Stored, Verdict, verdict_of
 from tests.core.builders import a_plan, created
 from tests.journal.ageing import forget, wait_out

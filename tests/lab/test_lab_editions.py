@@ -232,7 +232,7 @@ def test_a_name_that_is_none(text: str) -> None:
 
 def test_the_page_has_every_edition() -> None:
     """Law: the page lists what there is, in the words of the list, and nothing else."""
-    page = (Path(__file__).parents[2] / "docs/lab-editions.md").read_text(encoding="utf-8")
+    page = (Path(__file__).parents[2] / "docs/reference/lab-editions.md").read_text(encoding="utf-8")
     listed = [line for line in page.splitlines() if line.startswith("| `")]
     lines = [line.partition("  ") for line in (*APPLIANCES.lines(), *INSTANCES.lines())]
     assert listed == [f"| `{name}` | {sentence.strip()} |" for name, _, sentence in lines]

@@ -39,7 +39,7 @@ class Night:
         return str(self.shell.write("inventory.yaml", json.dumps(plain)))
 
     def uncontrolled(self, *more: str) -> Ended:
-        return self.shell("uncontrolled", "--inventory", self.inventory(), "--failed", "ny", *more)
+        return self.shell("uncontrolled", "--inventory", self.inventory(), "--site", "ny", *more)
 
     @property
     def ran(self) -> list[str]:
@@ -175,7 +175,7 @@ def test_the_order_of_the_plan_counts(night: Night) -> None:
     night.plan = [{"attest": "pull the cables of both NABs"}, {"command": "cut"}]
     ended = night.uncontrolled("--vpn", VPN, "--yes")
     assert ended.code == 2
-    assert ended.complaint == "nobody answers for keeping clients away from the failed site"
+    assert ended.complaint == "no operator attests that clients are kept away from the failed site"
     shown = night.uncontrolled("--vpn", VPN, "--dry-run").out
     assert "The fence plan of ny: pull the cables of both NABs" in shown
     assert night.ran == []
@@ -185,7 +185,7 @@ def test_isolated_asks_what_it_has_always_asked(night: Night) -> None:
     """Law: unattended, a question that nobody answered beforehand is refused before anything begins."""
     ended = night.uncontrolled("--vpn", VPN, "--isolated", "--yes", "--attest", "cut off")
     assert ended.code == 2
-    assert ended.complaint == "nobody accepts that what is still queued at the failed site stays there"
+    assert ended.complaint == "no operator accepts that queued messages stay at the failed site"
 
 
 def test_a_site_that_answers_is_not_fenced(night: Night) -> None:

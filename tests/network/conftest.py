@@ -4,12 +4,8 @@ from __future__ import annotations
 
 import json
 import os
-import re
-import shutil
 import subprocess
 import sys
-import threading
-from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass, field
@@ -24,24 +20,10 @@ from simulator.solace.layout import SiteLayout, VpnLayout, WorldLayout
 from simulator.solace.world import World
 from tests.cli.processes import FAILOVER
 from tests.cli.shell import roles_of
+from tests.network.spaces import Spaces, why_not
 
 ROOT = Path(__file__).parents[2]
 SITES = ("ny", "nj")
-CUT = "counter drop"
-LOSSY = "numgen random mod 100 < 5 counter drop"
-
-
-def why_not() -> str:
-    """Why there can be no namespaces here; empty if there can."""
-    if os.geteuid() != 0:
-        return "network namespaces want root"
-    missing = [tool for tool in ("ip", "nft") if shutil.which(tool) is None]
-    return f"not installed: {', '.join(missing)} (Debian: iproute2, nftables)" if missing else ""
-
-
-def sh(*words: str, typed: str = "") -> str:
-    """Run a command of the system's; what it prints."""
-    return subprocess.run(words, input=typed, check=True, capture_output=True, text=True).stdout
 
 
 @dataclass
@@ -53,41 +35,16 @@ class Net:
     delay_s: float = 0.0
     told: dict[str, Mapping[str, Any]] = field(default_factory=dict)
     started: list[subprocess.Popen[str]] = field(default_factory=list)
-    dropped: Counter[str] = field(default_factory=Counter)  # packets of each site that were lost, once it is healed
-    # Timers heal a site while the test cuts it again: a rule set is read and replaced by one of them at a time.
-    _rules: threading.Lock = field(default_factory=threading.Lock)
-
-    def space(self, name: str) -> str:
-        return f"fo{os.getpid()}{name}"
-
-    def cable(self, site: str) -> str:
-        return f"fo{os.getpid()}{site}"[-15:]
+    spaces: Spaces = field(default_factory=lambda: Spaces((("op", "ny"), ("op", "nj"))))
 
     def lay(self, stack: ExitStack) -> None:
         """Make the namespaces and the cables between them. Raises ``CalledProcessError`` where that cannot be."""
-        for name in ("op", *SITES):
-            sh("ip", "netns", "add", self.space(name))
-            stack.callback(sh, "ip", "netns", "del", self.space(name))
-            sh("ip", "-n", self.space(name), "link", "set", "lo", "up")
-        for number, site in enumerate(SITES):
-            one, other = self.cable(site), f"{self.cable(site)[:13]}x"
-            sh(
-                "ip",
-                "link",
-                "add",
-                one,
-                "netns",
-                self.space("op"),
-                "type",
-                "veth",
-                "peer",
-                other,
-                "netns",
-                self.space(site),
-            )
-            for name, cable, last in (("op", one, 1), (site, other, 2)):
-                sh("ip", "-n", self.space(name), "addr", "add", f"10.77.{number}.{last}/24", "dev", cable)
-                sh("ip", "-n", self.space(name), "link", "set", cable, "up")
+        self.spaces.lay(stack)
+
+    @property
+    def dropped(self) -> Mapping[str, int]:
+        """Packets of each site that were lost, once it is healed."""
+        return {site: self.spaces.dropped["op", site] for site in SITES}
 
     def serve(self, stack: ExitStack) -> None:
         """Start both sites, and write the inventory that reaches them."""
@@ -96,17 +53,23 @@ class Net:
             (VpnLayout("V", publish_rate=50, drain_rate=900, backlog=900),),
         )
         World(layout, SystemClock(), path=self.folder / "world.json").save()
-        for number, site in enumerate(SITES):
+        for site in SITES:
             at = self.folder / site
             at.mkdir(mode=0o700)
-            arguments = (str(self.folder / "world.json"), site, str(at), f"10.77.{number}.2", str(self.delay_s))
+            arguments = (
+                str(self.folder / "world.json"),
+                site,
+                str(at),
+                self.spaces.address(site, "op"),
+                str(self.delay_s),
+            )
             process = self.start(site, sys.executable, "-m", "tests.network.site", *arguments)
             stack.callback(end, process)
             assert process.stdout is not None
             line = process.stdout.readline()
             assert line, process.stderr.read() if process.stderr else ""
             self.told[site] = json.loads(line)
-        sites = {site: self._described(site, f"10.77.{number}.2") for number, site in enumerate(SITES)}
+        sites = {site: self._described(site, self.spaces.address(site, "op")) for site in SITES}
         pairs = [{"name": "trading", "sites": list(SITES), "services": ["V"]}]
         self.inventory.write_text(json.dumps({"sites": sites, "pairs": pairs}), encoding="utf-8")
         (self.folder / "state").mkdir(mode=0o700)
@@ -132,7 +95,7 @@ class Net:
         own = {"FAILOVER_STATE": str(self.folder / "state"), "FAILOVER_USER": "ann", "LC_ALL": "C.UTF-8"}
         pipe = subprocess.PIPE
         return subprocess.Popen(
-            ["ip", "netns", "exec", self.space(name), *words],
+            ["ip", "netns", "exec", self.spaces.full(name), *words],
             cwd=ROOT,
             env={**kept, **own},
             stdin=pipe,
@@ -149,24 +112,11 @@ class Net:
 
     def spoil(self, site: str, how: str) -> None:
         """What becomes of the packets of ``site``, in both directions: ``CUT`` or ``LOSSY``."""
-        cable = f"{self.cable(site)[:13]}x"
-        chains = "".join(
-            f"chain {hook} {{ type filter hook {hook} priority 0; {word} {cable} {how}; }}\n"
-            for hook, word in (("input", "iifname"), ("output", "oifname"))
-        )
-        with self._rules:
-            self._nft(site, f"table inet spoilt {{ {chains} }}\n")
+        self.spaces.spoil(site, "op", how)
 
     def heal(self, site: str) -> None:
         """The cable of ``site`` is whole. What was lost until now is counted."""
-        with self._rules:
-            self._nft(site, "table inet spoilt\n")  # so that there is one
-            listed = sh("ip", "netns", "exec", self.space(site), "nft", "list", "table", "inet", "spoilt")
-            self.dropped[site] += sum(map(int, re.findall(r"counter packets (\d+)", listed)))
-            self._nft(site, "table inet spoilt\ndelete table inet spoilt\n")
-
-    def _nft(self, site: str, rules: str) -> None:
-        sh("ip", "netns", "exec", self.space(site), "nft", "-f", "-", typed=rules)
+        self.spaces.heal(site, "op")
 
     def world(self) -> World:
         return World.load(self.folder / "world.json", SystemClock())

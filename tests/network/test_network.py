@@ -13,7 +13,8 @@ import pytest
 from _pytest.mark.structures import ParameterSet
 
 from orchestrator.documents.loader import load_runbook
-from tests.network.conftest import CUT, LOSSY, SITES, Net
+from tests.network.conftest import SITES, Net
+from tests.network.spaces import CUT, LOSSY
 
 pytestmark = pytest.mark.realtime
 MOVE = ("--vpn", "V", "--yes", "--json")

@@ -52,7 +52,7 @@ def _hand_over(run: History) -> None:
     run.read(("source", "queues", {"items": [{"owned": 0}]}))
 
 
-@AMPS(1, "nobody has answered for it (unfenced)")
+@AMPS(1, "no operator attested it (unfenced)")
 def _unfenced_without_a_word(harm: bool) -> History:
     run = _run("uncontrolled")
     _silent(run)
@@ -62,7 +62,7 @@ def _unfenced_without_a_word(harm: bool) -> History:
     return run
 
 
-@AMPS(1, "nobody has answered for it (unfenced)")
+@AMPS(1, "no operator attested it (unfenced)")
 def _unfenced_and_async_without_a_word(harm: bool) -> History:
     run = _run("uncontrolled-async", sync=False)
     _silent(run)
@@ -73,7 +73,7 @@ def _unfenced_and_async_without_a_word(harm: bool) -> History:
     return run
 
 
-@AMPS(3, "nobody has answered for it (data-loss)")
+@AMPS(3, "no operator attested it (data-loss)")
 def _loss_without_a_word(harm: bool) -> History:
     run = _run("uncontrolled-async", sync=False)
     _silent(run)
@@ -84,7 +84,7 @@ def _loss_without_a_word(harm: bool) -> History:
     return run
 
 
-@AMPS(3, "nobody has answered for it (proxied-transfer)")
+@AMPS(3, "no operator attested it (proxied-transfer)")
 def _proxied_without_a_word(harm: bool) -> History:
     run = _run("proxied-transfer")
     _silent(run)
@@ -94,7 +94,7 @@ def _proxied_without_a_word(harm: bool) -> History:
     return run
 
 
-@AMPS(9, "nobody has answered for it (bootstrap)")
+@AMPS(9, "no operator attested it (bootstrap)")
 def _bootstrap_without_a_word(harm: bool) -> History:
     run = _run("restore-bootstrap")
     if not harm:
@@ -103,7 +103,7 @@ def _bootstrap_without_a_word(harm: bool) -> History:
     return run
 
 
-@AMPS(9, "nobody has answered for what it had not replicated")
+@AMPS(9, "no operator attested what it had not replicated")
 def _restored_with_its_tail(harm: bool) -> History:
     run = _run("restore", sync=False)
     if not harm:

@@ -56,7 +56,7 @@ def _a_dry_run_that_sends(harm: bool) -> History:
     return run
 
 
-@COMMON(4, "B: it is not of this run, and is told turn")
+@COMMON(4, "B: it is not of this run, and is reported turn")
 def _sent_to_another_service(harm: bool) -> History:
     run = _run()
     run.send(run.intend("turn"), **({"service": "B"} if harm else {}))
@@ -135,7 +135,7 @@ def _repeated_in_doubt(harm: bool) -> History:
     return run
 
 
-@COMMON(1, "b is taken back, and the lane is not turning back")
+@COMMON(1, "b is rolled back, and the lane is not reverting")
 def _undone_while_going_on(harm: bool) -> History:
     run = _run()
     run.tell("step.done", step="b", reversible=True)
@@ -154,21 +154,21 @@ def _turned_back() -> History:
     return run
 
 
-@COMMON(1, "a is taken back before what was done after it")
+@COMMON(1, "a is rolled back before what was done after it")
 def _undone_too_soon(harm: bool) -> History:
     run = _turned_back()
     run.intend("turn", step="a" if harm else "b", undo=True)
     return run
 
 
-@COMMON(1, "a is taken back out of order")
+@COMMON(1, "a is rolled back out of order")
 def _told_as_undone_too_soon(harm: bool) -> History:
     run = _turned_back()
     run.tell("undo.done", step="a" if harm else "b", skipped=True)
     return run
 
 
-@COMMON(1, "turns back after its point of no return")
+@COMMON(1, "rolls back after its point of no return")
 def _turned_back_too_late(harm: bool) -> History:
     run = _run()
     run.tell("step.done", step="a", reversible=True)
@@ -178,7 +178,7 @@ def _turned_back_too_late(harm: bool) -> History:
     return run
 
 
-@COMMON(1, "did ['a', 'b'], and means to take back ['b']")
+@COMMON(1, "did ['a', 'b'], and intends to roll back ['b']")
 def _not_all_is_taken_back(harm: bool) -> History:
     run = _run()
     for step in ("a", "b"):
@@ -187,7 +187,7 @@ def _not_all_is_taken_back(harm: bool) -> History:
     return run
 
 
-@COMMON(1, "means to take back ['a', 'b'], and did ['a']")
+@COMMON(1, "intends to roll back ['a', 'b'], and did ['a']")
 def _more_is_taken_back_than_was_tried(harm: bool) -> History:
     run = _run()
     run.tell("step.done", step="a", reversible=True)
@@ -223,7 +223,7 @@ def _decided_without_a_reason(harm: bool) -> History:
     return run
 
 
-@COMMON(7, "1-a is decided, and nobody was asked")
+@COMMON(7, "1-a is decided, and no question was asked")
 def _a_transaction_nobody_was_asked_about(harm: bool) -> History:
     beforehand = {"1-a": {"choice": "rollback" if harm else "commit"}}
     run = _run(policy={"on_gate": {}, "transactions": beforehand})
@@ -247,7 +247,7 @@ def _decided_and_not_offered(harm: bool) -> History:
     return run
 
 
-@COMMON(3, "nobody was there, and go was decided escalate")
+@COMMON(3, "there was no operator, and go was decided escalate")
 def _decided_alone(harm: bool) -> History:
     run = _run(policy={"on_gate": {} if harm else {"go": "escalate"}, "transactions": {}})
     run.ask("go", "escalate", "stop")
@@ -255,7 +255,7 @@ def _decided_alone(harm: bool) -> History:
     return run
 
 
-@COMMON(3, "nobody was there, and go was decided revert")
+@COMMON(3, "there was no operator, and go was decided revert")
 def _turned_back_alone_too_late(harm: bool) -> History:
     """The runbook says to turn back when nobody is there; who cannot any more, stops."""
     rule = {"gate": "go", "unattended": "revert"}

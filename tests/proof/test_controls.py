@@ -16,11 +16,12 @@ from tests.proof.controls_amps import AMPS
 from tests.proof.controls_common import COMMON
 from tests.proof.controls_conduct import CONDUCT
 from tests.proof.controls_course import COURSE
+from tests.proof.controls_generic import GENERIC
 from tests.proof.controls_repair import REPAIRED
 from tests.proof.controls_solace import SOLACE
 from tests.proof.histories import Control
 
-CONTROLS = [*COMMON, *CONDUCT, *COURSE, *ASKED, *SOLACE, *REPAIRED, *AGAIN, *AMPS, *AGAIN_AMPS]
+CONTROLS = [*COMMON, *CONDUCT, *COURSE, *ASKED, *SOLACE, *REPAIRED, *AGAIN, *AMPS, *AGAIN_AMPS, *GENERIC]
 _RULES = Path(proof.promises.__file__).parent
 
 

@@ -13,7 +13,7 @@ from proof.simulation.lagging import Lagging
 from proof.simulation.story import Lag
 
 SITE, SERVICE = "ny", "A"
-GONE = Failure(kind="Unreachable", text="nobody answers")
+GONE = Failure(kind="Unreachable", text="no operator answers")
 
 
 class Device:
@@ -50,7 +50,7 @@ def test_it_shows_the_oldest_state_of_the_last_seconds() -> None:
         found.append(one.messages())
         one.clock.advance(1.0)
     assert found == [0, 0, 0, 1, 2, 3]
-    assert one.effects == {"shown as it was before: replication_queue": 5}
+    assert one.effects == {"outdated reading: replication_queue": 5}
 
 
 def test_a_lag_in_which_nothing_changes_has_no_effect() -> None:

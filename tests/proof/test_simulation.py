@@ -40,7 +40,7 @@ def played(first: int) -> Figures:
 
 @pytest.mark.parametrize("first", range(0, _BATCHES * _BATCH, _BATCH))
 def test_no_seed_breaks_a_promise(first: int) -> None:
-    """All promises of docs/reliability.md that a simulation can see hold after every event of a thousand nights."""
+    """All promises of docs/explanation/reliability.md that a simulation can see hold after every event."""
     figures = played(first)
     assert figures.failing == []
     assert figures.seeds == _BATCH

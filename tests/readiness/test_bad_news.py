@@ -74,7 +74,7 @@ def test_who_restores_is_told_too(night: Night, as_json: bool) -> None:
     assert night.guard().code == 0
     run = night.runs()[-1]["run"]
     told = f"run {run} read both sites active for {VPN} at "
-    for typed in (("restore", "--site", "ny"), ("failback", "--to", "ny", "--accept-risk", "the desk agrees")):
+    for typed in (("restore", "--site", "ny"), ("failback", "--site", "ny", "--accept-risk", "the desk agrees")):
         ended = night(*typed, "--all", "--yes", *(["--json"] if as_json else []))
         assert ended.code == 0, ended
         assert told in (str(ended.result["notes"]) if as_json else ended.out)
@@ -126,7 +126,7 @@ def test_what_was_left_is_counted(night: Night, as_json: bool) -> None:
     """Law: a restore counts what the failed site holds, and a fail-back what it holds before it serves again: from a
     reading taken for that run, the same as the device itself shows."""
     came_back(night)
-    for typed in (("restore", "--site", "ny"), ("failback", "--to", "ny", "--accept-risk", "the desk agrees")):
+    for typed in (("restore", "--site", "ny"), ("failback", "--site", "ny", "--accept-risk", "the desk agrees")):
         [row] = night("status", "--json").values[-1]["services"]
         held = row["sites"]["ny"]["messages"]
         assert held > LEFT / 2
@@ -137,7 +137,7 @@ def test_what_was_left_is_counted(night: Night, as_json: bool) -> None:
             assert (left["site"], left["messages"], left["is_fresh"]) == ("ny", held, True)
             assert "left-behind" in alarms(ended)
         else:
-            assert f"SIMULATED  LEFT AT ny: {held:,} messages in its replication queue, read at " in ended.out
+            assert f"SIMULATED  LEFT AT ny: {held:,} messages queued for its mate, read at " in ended.out
         night.wait(60.0)
 
 

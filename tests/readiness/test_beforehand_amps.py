@@ -1,4 +1,4 @@
-"""What is decided beforehand on the command line is decided in AMPS too, or refused: never without effect."""
+"""What is decided in advance on the command line is decided in AMPS too, or refused: never without effect."""
 
 from __future__ import annotations
 

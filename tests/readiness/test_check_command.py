@@ -149,7 +149,7 @@ def test_a_site_that_does_not_answer(shell: Shell, ready: str) -> None:
         ready,
         "--vpn",
         VPN,
-        "--failed",
+        "--site",
         "ny",
         "--yes",
         "--attest",
@@ -220,7 +220,7 @@ def test_dry_run_json_has_it_too(shell: Shell, ready: str) -> None:
 def test_in_an_outage_nobody_is_held_up(shell: Shell, ready: str) -> None:
     """Law: an unplanned move's plan says nothing of checks."""
     shell("check", "-i", ready)
-    out = shell("uncontrolled", "-i", ready, "--vpn", VPN, "--failed", "ny", "--dry-run").out
+    out = shell("uncontrolled", "-i", ready, "--vpn", VPN, "--site", "ny", "--dry-run").out
     assert "good check" not in out
 
 

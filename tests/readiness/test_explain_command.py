@@ -19,6 +19,7 @@ from orchestrator.model.exchanges import Exchange, Explanation
 from orchestrator.model.outcome import Failure
 from orchestrator.model.reading import Reading, ReadingModel
 from orchestrator.model.readings import known_readings
+from orchestrator.operations.declared_families import offer_families
 from orchestrator.reports.unknowns import name_fields
 from simulator.solace.layout import SiteLayout, VpnLayout, WorldLayout
 from tests.cli.shell import VPN, Shell
@@ -37,6 +38,11 @@ WORDS = {
     "endpoint",
     "state",
     "denied",
+    # Of families in files: histories of a log, and positions and times in it.
+    "history",
+    "timeline",
+    "last_time",
+    "from",
 }
 
 
@@ -136,6 +142,7 @@ def test_a_site_of_two_pairs_is_there_for_each(shell: Shell) -> None:
 
 def test_every_text_of_a_reading_is_a_name_or_a_word() -> None:
     """Law: a new text in a reading is said to be a name, which is replaced, or a word, which is not."""
+    offer_families()
     found: set[str] = set()
     kinds: list[type[ReadingModel]] = list(known_readings().values())
     while kinds:

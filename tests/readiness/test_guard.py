@@ -49,7 +49,7 @@ class Night:
         """The first site fails, its mate takes over, and the site comes back by itself, as active."""
         names = [word for service in services for word in ("--vpn", service)] or ["--all"]
         fault = f"at 0s: node ny/{node} down {back_in}".strip()
-        lost = ("uncontrolled", *names, "--failed", "ny", "--yes", "--attest", "x", "--fault", fault)
+        lost = ("uncontrolled", *names, "--site", "ny", "--yes", "--attest", "x", "--fault", fault)
         assert self(*lost).code == 0
 
     def guard(self, *more: str, seconds: float = 300.0) -> Ended:
@@ -268,7 +268,7 @@ def test_only_the_role_where_the_doors_are_needed(shell: Shell) -> None:
     assert f"its doors stay open, because it may be needed for {OTHER}" in ended.out
     # The other one never failed over, so a restore of all would be refused.
     assert ended.out.splitlines()[-1] == (
-        f"  what to do: when it can serve again, `failover restore --service {VPN} --site ny`"
+        f"  what to do: when it can serve again, `failover restore {VPN} --site ny`"
     )
 
 

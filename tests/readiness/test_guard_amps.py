@@ -79,7 +79,7 @@ def test_a_dark_instance_is_waited_for(night: AmpsNight) -> None:
     assert (ended.code, night.commands) == (0, before)
     assert [line.split("SIMULATED  ")[1] for line in ended.out.splitlines()] == [
         "ny: guarding ny for orders; Ctrl-C ends it",
-        f"ny: it does not answer: nobody listens at {NY}",
+        f"ny: it does not answer: nothing listens at {NY}",
         "stopped; the site is no longer guarded",
     ]
 

@@ -293,9 +293,9 @@ def test_good_and_worth_knowing() -> None:
 
 
 def test_the_page_has_every_code() -> None:
-    """Law: docs/readiness.md has each code once with its level, and no code that is never found. Those of AMPS have a
-    table and a test of their own."""
-    page = (Path(__file__).parents[2] / "docs/readiness.md").read_text(encoding="utf-8")
+    """Law: docs/reference/readiness.md has each code once with its level, and no code that is never found.
+    The codes of AMPS have a separate table and test."""
+    page = (Path(__file__).parents[2] / "docs/reference/readiness.md").read_text(encoding="utf-8")
     page = re.sub(r"^Of each service of AMPS.*?(?=^Of each site)", "", page, flags=re.M | re.S)
     told = dict(re.findall(r"^\| `([a-z-]+)` \| (error|warning|note|unknown) \|", page, re.M))
     found = {code: str(level) for code, (level, _) in CASES.items()}

@@ -42,7 +42,7 @@ def test_in_time() -> None:
     """Law: an hour before it is full, and from the high mark on, suspending is advised with the command for it."""
     for told in (seen(full_in_s=3_000.0), seen(percent=85.0)):
         assert "suspend replication before it is full" in told.advice
-        assert "failover watch --vpn V --suspend-at 80%" in told.advice
+        assert "failover watch V --suspend-at 80%" in told.advice
 
 
 def test_nobody_is_told_what_is_going_to_be_done() -> None:

@@ -94,7 +94,7 @@ def test_the_verdict_on_a_message_vpn(
     applies."""
     ends = [pair_end(one, QueueDepth(messages=0)) for one in (ny, nj)]
     found, _, hint = judged("V", surveys(*ends))
-    assert (found, "failover repair --vpn V" in hint) == (word, has_hint)
+    assert (found, "failover repair V" in hint) == (word, has_hint)
 
 
 def test_what_is_left_at_the_standby() -> None:

@@ -33,7 +33,7 @@ DARK = "at 0s: node ny/NY_Appliance1 down"
 def outage(shell: Shell) -> str:
     """The inventory of a pair whose first site is dark, and whose second has just taken over."""
     path = str(shell.inventory(SMALL, services=[VPN]))
-    lost = ("uncontrolled", "-i", path, "--all", "--failed", "ny", "--yes", "--attest", "cables pulled")
+    lost = ("uncontrolled", "-i", path, "--all", "--site", "ny", "--yes", "--attest", "cables pulled")
     assert shell(*lost, "--fault", DARK).code == 0
     return path
 
@@ -258,9 +258,9 @@ def test_the_site_gives_up_its_activity(shell: Shell, outage: str) -> None:
     world.inject(parse_faults(["at 4s: role nj standby"]))
     WORLDS.release(world)
     lines = watch(shell, outage, seconds=15).out.splitlines()
-    [told] = [line for line in lines if "stands by" in line]
-    assert "nj: ! what to do: nj stands by" in told
-    assert f"`failover watch --vpn {VPN} --site ny`" in told
+    [told] = [line for line in lines if "what to do: nj is standby" in line]
+    assert "nj: ! what to do: nj is standby" in told
+    assert f"`failover watch {VPN} --site ny`" in told
     assert lines.index(told) < len(lines) - 1
 
 
@@ -284,7 +284,7 @@ def test_nobody_is_active(shell: Shell, outage: str) -> None:
 
 
 MISTAKES = {
-    ("--interval", "0s"): "--interval 0s: a time of nothing is none",
+    ("--interval", "0s"): "--interval 0s: the time must be longer than nothing",
     ("--interval", "often"): "--interval often: a duration is a number with a unit: 100ms, 60s, 5m, 2h",
     ("--suspend-at", "120%"): "--suspend-at 120%: write a number from 0 to 100, as in 80%",
     ("--suspend-at", "soon"): "--suspend-at soon: write a number from 0 to 100, as in 80%",

@@ -60,7 +60,7 @@ def test_a_night(night: AmpsNight) -> None:
     night.meanwhile(30, lambda: night.act(LDN, "downgrade", f"replication/{NY}"))
     first = watch(night, seconds=60)
     lost = told(first, "ny")
-    assert lost == [f"it does not answer: nobody listens at {NY}"], "said once, however long it goes on"
+    assert lost == [f"it does not answer: nothing listens at {NY}"], "said once, however long it goes on"
     acting = told(first, "ldn")
     assert any("link to ny NOT CONNECTED" in line and ", sync, " in line for line in acting)
     assert any("how many messages ny lacks is unknown" in line for line in acting)
@@ -72,7 +72,7 @@ def test_a_night(night: AmpsNight) -> None:
     assert told(second, "ny").count("it answers again") == 1
     back = told(second, "ldn")
     assert sum("its link to its mate is connected again" in line for line in back) == 1
-    advice = "! what to do: ny is back and keeps up: `failover restore --service orders --site ny` upgrades the link"
+    advice = "! what to do: ny is back and keeps up: `failover restore orders --site ny` upgrades the link"
     assert back.count(advice) == 1
 
 

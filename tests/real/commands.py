@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import json
 import os
+import signal
 import subprocess
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -44,6 +48,25 @@ class Operator:
             stderr=subprocess.STDOUT,
             text=True,
         )
+
+    @contextmanager
+    def guarding(self, site: str) -> Iterator[list[str]]:
+        """`failover guard` of a site, for a block; afterwards the list has what it said. It has to end well."""
+        words = ("--yes", "--interval", "200ms", "--reason", "it may come back")
+        guard, said = self.start("guard", "--site", site, *words), list[str]()
+        try:
+            yield said
+        finally:
+            guard.send_signal(signal.SIGINT)
+            said.append(guard.communicate(timeout=60)[0])
+        assert guard.returncode == 0, said
+
+    def outcomes(self, runbook: str) -> list[str]:
+        """How its runs ended, the newest first."""
+        code, text = self.run("runs", "list", "--json")
+        assert code == 0, text
+        runs = [json.loads(line) for line in text.splitlines() if line.startswith("{")]
+        return [one["outcome"] or one["status"] for one in runs if one.get("runbook") == runbook]
 
     def run(self, *words: str) -> tuple[int, str]:
         """The exit code of a command, and what it said."""

@@ -22,6 +22,7 @@ import pytest
 
 from tests.journal.servers import a_server
 from tests.real.commands import Operator
+from tests.real.relay import Relay
 
 _NUMBERS = count(1)  # no number is written twice, whichever load writes it
 SETTINGS = """
@@ -30,6 +31,7 @@ unix_socket_directories = ''
 port = {port}
 cluster_name = '{name}'
 primary_conninfo = 'host=127.0.0.1 port={mate} user=tester application_name={name}'
+primary_slot_name = 'for_{name}'
 wal_log_hints = on
 max_prepared_transactions = 20
 wal_keep_size = '256MB'
@@ -50,7 +52,31 @@ SITE = """\
     adapter: postgresql
     devices: [{{name: {name}, address: 127.0.0.1, port: {port}}}]
     login: {{username: tester}}
-    options: {{writers: app, data: {data}, log: {data}.log, programs: {programs}}}
+    options:
+      writers: app
+      data: {data}
+      log: {data}.log
+      programs: {programs}
+      keep: {data}-kept
+      aside: {data}-aside
+      slot: for_{mate}
+      mate: host=127.0.0.1 port={mate_port} user=tester dbname=postgres
+"""
+# Run as the account of the server, wherever the operator's account is another one.
+PROGRAMS = (
+    "pg_ctl",
+    "pg_controldata",
+    "pg_rewind",
+    "pg_waldump",
+    "pg_basebackup",
+    "postgres",
+    "env",
+    "find",
+    "mv",
+)
+WRAPPER = """\
+#!/bin/sh
+{before}{runs_as}exec {program} "$@"
 """
 
 
@@ -92,11 +118,13 @@ class Site:
 
 @dataclass
 class Pair(Operator):
-    """The two servers, an inventory of them, and the account that all of it belongs to."""
+    """The two servers, an inventory of them, the account that all of it belongs to, and the network: each server follows
+    its mate through the relay that leads there."""
 
     programs: Path
     account: str | None
     sites: dict[str, Site] = field(default_factory=dict)
+    ways: dict[str, Relay] = field(default_factory=dict)
 
     def call(self, words: list[str]) -> str:
         """A program of the account, run to its end; what it printed."""
@@ -124,16 +152,22 @@ def a_pair() -> Iterator[Pair]:
         ports = {"ny": first.port, "nj": second.port}
         for name, port in ports.items():
             pair.sites[name] = Site(name, port, pair.folder / name, pair)
+            pair.ways[name] = Relay(port)
         ny, nj = pair.sites.values()
         ny.tool("initdb", "-D", str(ny.data), "-U", "tester", "--auth=trust", "--encoding=UTF8", "--no-sync")
         own = (ny.data / "postgresql.conf").read_text()
-        _write(pair, ny.data / "postgresql.conf", own + SETTINGS.format(port=ny.port, mate=nj.port, name="ny"))
+        _write(
+            pair,
+            ny.data / "postgresql.conf",
+            own + SETTINGS.format(port=ny.port, mate=pair.ways["nj"].port, name="ny"),
+        )
         try:
             ny.start()
             ny.tool("createdb", "-h", "127.0.0.1", "-p", str(ny.port), "-U", "tester", "shop")
             ny.ask("create role app login")
             ny.ask("create table written (number bigint primary key, worker int, moment timestamptz default now())")
             ny.ask("grant all on written to app")
+            ny.ask("select pg_create_physical_replication_slot('for_nj')")
             nj.tool(
                 "pg_basebackup",
                 "-h",
@@ -147,28 +181,61 @@ def a_pair() -> Iterator[Pair]:
                 "-c",
                 "fast",
             )
-            _write(pair, nj.data / "postgresql.conf", own + SETTINGS.format(port=nj.port, mate=ny.port, name="nj"))
+            _write(
+                pair,
+                nj.data / "postgresql.conf",
+                own + SETTINGS.format(port=nj.port, mate=pair.ways["ny"].port, name="nj"),
+            )
             _write(pair, nj.data / "standby.signal", "")
             nj.start()
             _write(pair, pair.folder / "inventory.yaml", _inventory(pair))
             (pair.folder / "state").mkdir(mode=0o700)
+            for site in pair.sites.values():
+                _folder(pair, Path(f"{site.data}-kept"))
             (pair.folder / "bin").mkdir()
-            runs_as = "" if pair.account is None else f"runuser -u {pair.account} -- "
-            (pair.folder / "bin/pg_ctl").write_text(f'#!/bin/sh\nexec {runs_as}{pair.programs}/pg_ctl "$@"\n')
-            (pair.folder / "bin/pg_ctl").chmod(0o755)
+            for name in PROGRAMS:
+                wrap(pair, name)
             wait_for(lambda: len(ny.ask("select 1 from pg_stat_replication where state = 'streaming'")) == 1)
             yield pair
         finally:
             for site in pair.sites.values():
                 site.stop()
+            for way in pair.ways.values():
+                way.close()
+
+
+def wrap(pair: Pair, name: str, before: str = "") -> None:
+    """A program that an operator's account runs as the server's. ``before``: a line of shell that runs first."""
+    own = pair.programs / name
+    program = str(own) if own.is_file() else shutil.which(name)
+    runs_as = (
+        "" if pair.account is None else f'[ $(id -u) = 0 ] && exec runuser -u {pair.account} -- {program} "$@"\n'
+    )
+    path = pair.folder / "bin" / name
+    path.write_text(WRAPPER.format(before=before and f"{before}\n", runs_as=runs_as, program=program))
+    path.chmod(0o755)
 
 
 def _inventory(pair: Pair) -> str:
+    ny, nj = pair.sites.values()
     sites = (
-        SITE.format(name=one.name, port=one.port, data=one.data, programs=pair.folder / "bin")
-        for one in pair.sites.values()
+        SITE.format(
+            name=one.name,
+            port=one.port,
+            data=one.data,
+            programs=pair.folder / "bin",
+            mate=mate.name,
+            mate_port=mate.port,
+        )
+        for one, mate in ((ny, nj), (nj, ny))
     )
     return INVENTORY.format(sites="".join(sites))
+
+
+def _folder(pair: Pair, path: Path) -> None:
+    path.mkdir(mode=0o700)
+    if pair.account is not None:
+        shutil.chown(path, pair.account)
 
 
 def _write(pair: Pair, path: Path, text: str) -> None:
@@ -176,6 +243,12 @@ def _write(pair: Pair, path: Path, text: str) -> None:
     path.chmod(0o600)
     if pair.account is not None:
         shutil.chown(path, pair.account)
+
+
+def in_order(pair: Pair) -> tuple[Site, Site]:
+    """The primary first."""
+    first, second = pair.sites.values()
+    return (second, first) if first.is_standby else (first, second)
 
 
 def wait_for(happened: Any, longest_s: float = 60.0) -> None:

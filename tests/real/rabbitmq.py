@@ -9,6 +9,7 @@ import shutil
 import signal
 import socket
 import subprocess
+import sys
 import threading
 import time
 import urllib.request
@@ -25,6 +26,7 @@ import pytest
 
 from tests.real.commands import Operator
 from tests.real.postgresql import wait_for
+from tests.real.relay import Relay
 
 PASSWORD = "correct-horse"
 SBIN = next(iter(sorted(Path("/usr/lib/rabbitmq/lib").glob("rabbitmq_server-*/sbin"))), None)
@@ -35,6 +37,13 @@ sites:
     devices: [{{name: ny, address: 127.0.0.1, port: {ny}}}]
     login: {{username: guest, password: {{env: RABBIT_PASSWORD}}}}
     options: {{writers: app, queue: REPL, shovel: fetch, node: ny@localhost, programs: {programs}, scheme: http}}
+    also:
+      - adapter: local
+        options:
+          commands:
+            limit: {{argv: [{fence}, close], check: [{fence}, is-closed], undo: unlimit}}
+            unlimit: {{argv: [{fence}, open]}}
+    fence: [{{command: limit}}]
   nj:
     adapter: rabbitmq
     devices: [{{name: nj, address: 127.0.0.1, port: {nj}}}]
@@ -42,6 +51,24 @@ sites:
     options: {{writers: app, queue: REPL, shovel: fetch, node: nj@localhost, programs: {programs}, scheme: http}}
 pairs:
   - {{name: trade, sites: [ny, nj], services: [orders]}}
+"""
+# The limit of a user outlives a restart; its proof is a login that is refused with 530.
+FENCE = """\
+#!/bin/sh
+case $1 in
+close) {programs}/rabbitmqctl -q -n ny@localhost set_user_limits app '{{"max-connections": 0}}' &&
+  exec {programs}/rabbitmqctl -q -n ny@localhost close_all_user_connections app fenced;;
+open) exec {programs}/rabbitmqctl -q -n ny@localhost clear_user_limits app max-connections;;
+*) exec {python} -c '
+import pika, pika.exceptions
+login = pika.PlainCredentials("app", "{password}")
+try:
+    pika.BlockingConnection(pika.ConnectionParameters("127.0.0.1", {port}, "orders", login)).close()
+    raise SystemExit(1)
+except pika.exceptions.AMQPError as error:
+    print(repr(error))
+    raise SystemExit(0 if "530" in repr(error) else 2)';;
+esac
 """
 
 
@@ -153,12 +180,12 @@ class Node:
         """The permissions of a user."""
         self.call("PUT", f"/api/permissions/orders/{user}", {"configure": ".*", "write": write, "read": ".*"})
 
-    def fetch_from(self, mate: Node) -> None:
-        """A shovel that takes what the mate accepted, and confirms it once it is stored here."""
+    def fetch_from(self, mate: Node, way: Relay | None = None) -> None:
+        """A shovel that takes what the mate accepted, and confirms it once it is stored here. ``way``: to the mate."""
         login = f"shovel:{PASSWORD}@127.0.0.1"
         value = {
             "src-protocol": "amqp091",
-            "src-uri": f"amqp://{login}:{mate.port}/orders?heartbeat=2",
+            "src-uri": f"amqp://{login}:{mate.port if way is None else way.port}/orders?heartbeat=2",
             "src-queue": "REPL",
             "dest-protocol": "amqp091",
             "dest-uri": f"amqp://{login}:{self.port}/orders",
@@ -182,16 +209,38 @@ class Node:
         return bool(self.call("GET", "/api/permissions/orders/app")["write"] == ".*")
 
     def has(self) -> Counter[int]:
-        """The numbers in its queue, and how often each is there. They stay there."""
-        body = {"count": 1_000_000, "ackmode": "ack_requeue_true", "encoding": "auto"}
-        return Counter(int(one["payload"]) for one in self.call("POST", "/api/queues/orders/WORK/get", body))
+        """The numbers in its queue, and how often each is there. They stay there. Over AMQP: the API needs more than
+        10 s for some thousands."""
+        login = pika.PlainCredentials("guest", self.password)
+        connection = pika.BlockingConnection(pika.ConnectionParameters("127.0.0.1", self.port, "orders", login))
+        try:
+            channel, found = connection.channel(), Counter[int]()
+            number = channel.queue_declare("WORK", passive=True).method.message_count
+            for method, _, body in channel.consume("WORK", inactivity_timeout=10) if number else ():
+                assert method is not None, "the queue ended before its count"
+                found[int(body)] += 1
+                if found.total() == number:
+                    break
+            channel.cancel()
+            channel.basic_nack(0, multiple=True, requeue=True)
+            channel.close()
+            return found
+        finally:
+            connection.close()
+
+    def empty(self) -> None:
+        """Drop what its queue has: each test looks at messages of its own."""
+        self.call("DELETE", "/api/queues/orders/WORK/contents")
 
 
 @dataclass
 class Pair(Operator):
-    """The two sites, and an inventory of them."""
+    """The two sites, an inventory of them, and the network: each site fetches from its mate through the relay that leads
+    there. ``ny_api``: the way of the operator to the API of ny."""
 
     nodes: dict[str, Node] = field(default_factory=dict)
+    ways: dict[str, Relay] = field(default_factory=dict)
+    ny_api: Relay = field(default_factory=Relay)
 
     def in_order(self) -> tuple[Node, Node]:
         """The site that takes messages first."""
@@ -217,7 +266,12 @@ def a_pair(folder: Path) -> Iterator[Pair]:
         port, api, distribution = ports[3 * number : 3 * number + 3]
         pair.nodes[name] = Node(name, folder / name, epmd_port, port, api, distribution)
     ny, nj = pair.nodes.values()
-    (folder / "inventory.yaml").write_text(INVENTORY.format(ny=ny.api, nj=nj.api, programs=programs))
+    fence = folder / "fence"
+    fence.write_text(FENCE.format(programs=programs, python=sys.executable, password=PASSWORD, port=ny.port))
+    fence.chmod(0o755)
+    names = {"programs": programs, "fence": fence}
+    pair.ny_api = Relay(ny.api)
+    (folder / "inventory.yaml").write_text(INVENTORY.format(ny=pair.ny_api.port, nj=nj.api, **names))
     epmd = subprocess.Popen(["epmd", "-port", str(epmd_port), "-address", "127.0.0.1"])
     try:
         starting = [threading.Thread(target=node.start) for node in (ny, nj)]
@@ -227,13 +281,17 @@ def a_pair(folder: Path) -> Iterator[Pair]:
             thread.join()
         ny.set_up(".*")
         nj.set_up("^$")
-        ny.fetch_from(nj)
-        nj.fetch_from(ny)
+        for name, node in pair.nodes.items():
+            pair.ways[name] = Relay(node.port)
+        ny.fetch_from(nj, pair.ways["nj"])
+        nj.fetch_from(ny, pair.ways["ny"])
         wait_for(lambda: ny.fetches and nj.fetches)
         yield pair
     finally:
         ny.stop()
         nj.stop()
+        for way in (*pair.ways.values(), pair.ny_api):
+            way.close()
         epmd.kill()
         epmd.wait()
 
@@ -296,6 +354,11 @@ class Load:
             if not found or found[-1] != site:
                 found.append(site)
         return found
+
+    def arrived_at(self, node: Node, before: Counter[int]) -> int:
+        """How many messages a site got since ``before`` that were not accepted there."""
+        since = node.has() - before
+        return sum(times for number, times in since.items() if self.accepted.get(number, (0, ""))[1] != node.name)
 
     def lost_at(self, node: Node) -> set[int]:
         """Confirmed numbers that a site does not have."""

@@ -10,12 +10,14 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
+from itertools import count
 from pathlib import Path
 
 import pytest
 
 from tests.real.commands import Operator
 from tests.real.postgresql import wait_for
+from tests.real.relay import Relay
 
 INVENTORY = """\
 sites:
@@ -23,16 +25,29 @@ sites:
     adapter: redis
     devices: [{{name: ny, address: 127.0.0.1, port: {ny}}}]
     login: {{username: default, password: {{env: REDIS_PASSWORD}}}}
-    options: {{mate_address: 127.0.0.1, mate_port: "{nj}"}}
+    options: {{mate_address: 127.0.0.1, mate_port: "{to_nj}"}}
+    also:
+      - adapter: local
+        options:
+          commands:
+            end-it: {{argv: [{folder}/fence, end], check: [{folder}/fence, is-ended]}}
+    fence: [{{command: end-it}}]
   nj:
     adapter: redis
     devices: [{{name: nj, address: 127.0.0.1, port: {nj}}}]
     login: {{username: default, password: {{env: REDIS_PASSWORD}}}}
-    options: {{mate_address: 127.0.0.1, mate_port: "{ny}"}}
+    options: {{mate_address: 127.0.0.1, mate_port: "{to_ny}"}}
 pairs:
   - {{name: cache, sites: [ny, nj], services: [cache]}}
 """
 PASSWORD = "correct-horse"
+# Its proof is a refused connection: nothing listens there.
+FENCE = """\
+#!/bin/sh
+if [ "$1" = end ]; then kill -9 "$(cat {folder}/ny/pid)" 2>/dev/null; exit 0; fi
+said=$(redis-cli -p {ny} PING 2>&1)
+case $said in *refused*) exit 0;; *PONG*|*NOAUTH*) exit 1;; *) exit 2;; esac
+"""
 
 
 @dataclass
@@ -43,24 +58,33 @@ class Server:
     port: int
     folder: Path
     process: subprocess.Popen[bytes] | None = None
+    keeps: bool = False  # what it has outlives the process
+    listens_at: str = "127.0.0.1"
 
-    def start(self, master: int | None = None) -> None:
-        """Start it, as a replica of the server at ``master`` if one is named."""
+    def start(self, master: int | None = None, at: str = "127.0.0.1") -> None:
+        """Start it, as a replica of the server at the port ``master`` if one is named."""
         words = [
             "redis-server",
             "--port",
             str(self.port),
             "--bind",
-            "127.0.0.1",
+            self.listens_at,
             "--dir",
             str(self.folder),
             "--save",
             "",
+            "--appendonly",
+            "yes" if self.keeps else "no",
+            "--repl-ping-replica-period",
+            "1",
+            "--repl-timeout",
+            "5",
         ]
         words += ["--requirepass", PASSWORD, "--masterauth", PASSWORD, "--repl-diskless-sync-delay", "0"]
-        words += [] if master is None else ["--replicaof", f"127.0.0.1 {master}"]
+        words += [] if master is None else ["--replicaof", f"{at} {master}"]
         with (self.folder / "log").open("ab") as log:
             self.process = subprocess.Popen(words, stdout=log, stderr=log, stdin=subprocess.DEVNULL)
+        (self.folder / "pid").write_text(str(self.process.pid))
         wait_for(self.answers)
 
     def stop(self) -> None:
@@ -69,17 +93,31 @@ class Server:
             self.process.kill()
             self.process.wait()
 
+    def session(self) -> Session:
+        """A session with it. Raises ``OSError``."""
+        return Session(self.port)
+
     def answers(self) -> bool:
         """Does it take commands?"""
-        with suppress(OSError), Session(self.port) as session:
+        with suppress(OSError), self.session() as session:
             return session.ask("PING") == "PONG"
         return False
 
     @property
     def role(self) -> str:
         """``master`` or ``slave``."""
-        with Session(self.port) as session:
-            return next(line for line in session.ask("INFO", "replication").split() if "role:" in line)[5:]
+        return self.told("role")
+
+    def told(self, name: str, section: str = "replication") -> str:
+        """One line of its INFO."""
+        with self.session() as session:
+            lines = session.ask("INFO", section).splitlines()
+        return next(line.partition(":")[2] for line in lines if line.startswith(f"{name}:"))
+
+    def ask(self, *words: str) -> str:
+        """What it answers. Raises ``OSError``."""
+        with self.session() as session:
+            return session.ask(*words)
 
 
 class Session:
@@ -113,9 +151,11 @@ class Session:
 
 @dataclass
 class Pair(Operator):
-    """The two servers, and an inventory of them."""
+    """The two servers, an inventory of them, and the network between them: each server follows its mate through the
+    relay that leads there."""
 
     servers: dict[str, Server] = field(default_factory=dict)
+    ways: dict[str, Relay] = field(default_factory=dict)
 
     def in_order(self) -> tuple[Server, Server]:
         """The master first."""
@@ -143,29 +183,35 @@ def a_pair(folder: Path) -> Iterator[Pair]:
     for name, port in ports.items():
         (folder / name).mkdir()
         pair.servers[name] = Server(name, port, folder / name)
+        pair.ways[name] = Relay(port)
     (folder / "state").mkdir(mode=0o700)
-    (folder / "inventory.yaml").write_text(INVENTORY.format(**ports))
+    to = {f"to_{name}": way.port for name, way in pair.ways.items()}
+    (folder / "inventory.yaml").write_text(INVENTORY.format(**ports, **to, folder=folder))
+    (folder / "fence").write_text(FENCE.format(folder=folder, **ports))
+    (folder / "fence").chmod(0o755)
     ny, nj = pair.servers.values()
     try:
         ny.start()
-        nj.start(master=ny.port)
+        nj.start(master=pair.ways["ny"].port)
         with Session(nj.port) as session:
             wait_for(lambda: "master_link_status:up" in session.ask("INFO", "replication"))
         yield pair
     finally:
         ny.stop()
         nj.stop()
+        for way in pair.ways.values():
+            way.close()
 
 
 class Load:
     """Clients that write numbered keys wherever they are let in, and remember which were accepted, and where."""
 
+    _numbers = count(1)  # no number is written twice, whichever load writes it
+
     def __init__(self, pair: Pair, workers: int = 3) -> None:
         self.accepted: dict[int, tuple[float, str]] = {}
         self._pair = pair
         self._end = threading.Event()
-        self._lock = threading.Lock()
-        self._next = 0
         self._threads = [threading.Thread(target=self._work, daemon=True) for _ in range(workers)]
 
     def __enter__(self) -> Load:
@@ -181,20 +227,18 @@ class Load:
     def _work(self) -> None:
         while not self._end.is_set():
             for server in self._pair.servers.values():
-                with suppress(OSError), Session(server.port) as session:
+                with suppress(OSError), server.session() as session:
                     self._write_at(server, session)
             self._end.wait(0.01)
 
     def _write_at(self, server: Server, session: Session) -> None:
         while not self._end.is_set():
-            with self._lock:
-                self._next += 1
-                number = self._next
+            number = next(self._numbers)
             session.ask("SET", f"number:{number}", "1")
             self.accepted[number] = (time.monotonic(), server.name)
             self._end.wait(0.003)
 
     def lost_at(self, server: Server) -> set[int]:
         """Accepted numbers that a server does not have."""
-        with Session(server.port) as session:
-            return {number for number in self.accepted if session.ask("EXISTS", f"number:{number}") != "1"}
+        with server.session() as session:
+            return {number for number in list(self.accepted) if session.ask("EXISTS", f"number:{number}") != "1"}

@@ -60,7 +60,9 @@ def test_there_and_back_under_load(pair: Pair) -> None:
 def test_killed_and_resumed(pair: Pair, seed: int) -> None:
     """Law: a move that is killed at any instant, and resumed, ends with one active site, and without a lost message."""
     chance = random.Random(seed)
-    source, _ = pair.in_order()
+    source, target = pair.in_order()
+    for node in (source, target):
+        node.empty()
     with Load(pair) as load:
         wait_for(lambda: len(load.accepted) > 20)
         process = pair.start("controlled", "--service", "orders", "--from", source.name, "--yes")
@@ -116,7 +118,7 @@ def test_a_killed_site(tmp_path: Path) -> None:
         wait_for(lambda: len(load.accepted) > 50)
         ny.stop()
         code, text = pair.run(
-            "uncontrolled", "--service", "orders", "--failed", "ny", "--yes", "--attest", "power is off"
+            "uncontrolled", "--service", "orders", "--site", "ny", "--yes", "--attest", "power is off"
         )
         assert code == 0, text
         accepts(load)

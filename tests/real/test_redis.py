@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import random
+import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from tests.real.postgresql import wait_for
-from tests.real.redis import PASSWORD, Load, Pair, a_pair
+from tests.real.redis import PASSWORD, Load, Pair, Session, a_pair, free_port
 
 pytestmark = pytest.mark.realtime
 
@@ -66,23 +67,6 @@ def test_killed_and_resumed(pair: Pair, seed: int) -> None:
         wait_for(lambda server=server: not load.lost_at(server))
 
 
-@pytest.mark.long
-def test_a_killed_master(pair: Pair) -> None:
-    """Law: after the loss of the master its replica takes over once somebody answers for the fence, and what is lost was
-    written within the last seconds."""
-    ny, nj = pair.servers.values()
-    with Load(pair) as load:
-        wait_for(lambda: len(load.accepted) > 50)
-        ny.stop()
-        code, text = pair.run(
-            "uncontrolled", "--service", "cache", "--failed", "ny", "--yes", "--attest", "power is off"
-        )
-        assert code == 0, text
-        goes_on(load)
-    last = max(moment for moment, site in load.accepted.values() if site == "ny")
-    assert all(last - load.accepted[number][0] < 2.0 for number in load.lost_at(nj))
-
-
 def test_a_wrong_password(pair: Pair, tmp_path: Path) -> None:
     """Law: what the server refuses to tell is one sentence, and nothing is changed."""
     inventory = tmp_path / "inventory.yaml"
@@ -93,3 +77,27 @@ def test_a_wrong_password(pair: Pair, tmp_path: Path) -> None:
     assert code == 3, text
     assert "NOAUTH" in text or "WRONGPASS" in text, text
     assert pair.in_order()[0].name == "ny"
+
+
+def test_a_sentinel_is_found(pair: Pair, tmp_path: Path) -> None:
+    """Law: a Sentinel that watches the servers refuses a move, and nothing is changed, until it is gone."""
+    ny, nj = pair.servers.values()
+    settings = tmp_path / "sentinel.conf"
+    settings.write_text(f"sentinel monitor cache 127.0.0.1 {ny.port} 1\nsentinel auth-pass cache {PASSWORD}\n")
+    words = ["redis-server", str(settings), "--sentinel", "--port", str(free_port()), "--bind", "127.0.0.1"]
+    sentinel = subprocess.Popen(words, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, cwd=tmp_path)
+    try:
+        with Session(ny.port) as session:
+            wait_for(lambda: "name=sentinel-" in session.ask("CLIENT", "LIST"))
+        code, text = pair.run("controlled", "--service", "cache", "--yes")
+        assert (code, "SENTINEL REMOVE" in text) == (3, True), text
+        assert (ny.role, nj.role) == ("master", "slave")
+        code, text = pair.run("status")
+        assert (code, "another manager may act at ny (sentinel-" in " ".join(text.split())) == (4, True), text
+    finally:
+        sentinel.terminate()
+        sentinel.wait()
+    with Session(ny.port) as session:
+        wait_for(lambda: "name=sentinel-" not in session.ask("CLIENT", "LIST"))
+    code, text = pair.run("controlled", "--service", "cache", "--yes")
+    assert (code, nj.role) == (0, "master"), text

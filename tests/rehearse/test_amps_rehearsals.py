@@ -70,7 +70,7 @@ def test_an_instance_that_lost_its_data(desk: Desk) -> None:
     ended = rehearse(desk, "restore", "--bootstrap", "--attest", "journal moved to /save")
     assert ended.code == 0, ended.err[-2_000:]
     assert "SIMULATED  amps/restore-bootstrap" in ended.out
-    assert "The instance has fetched messages" in ended.err
+    assert "instance has fetched messages" in ended.err
 
 
 def test_records_that_differ_are_accepted_beforehand(desk: Desk) -> None:

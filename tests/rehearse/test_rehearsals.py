@@ -52,7 +52,7 @@ def test_a_repair(shell: Shell, to: str, is_active: bool) -> None:
     """Law: a repair is rehearsed from two standby sites, or from two active ones; either site is left active alone, and
     the line that plays the same again has how it started."""
     more = ("--both-active", "--accept-loss", "a test") if is_active else ()
-    ended = rehearse(shell, "repair", "--to", to, *more)
+    ended = rehearse(shell, "repair", "--site", to, *more)
     assert ended.code == 0, ended.err[-2_000:]
     runbook = "solace/repair-active" if is_active else "solace/repair-standby"
     assert f"SIMULATED  {runbook}: " in ended.out
@@ -114,10 +114,10 @@ def test_the_same_seed_is_the_same_rehearsal(shell: Shell) -> None:
 
 def test_the_line_to_type_again(shell: Shell) -> None:
     """Law: what it prints for a repetition is understood, and ends the same."""
-    first = rehearse(shell, "uncontrolled", "--attest", "cables pulled, twice", "--failed", "nj")
+    first = rehearse(shell, "uncontrolled", "--attest", "cables pulled, twice", "--site", "nj")
     line = re.search(r"the same again: failover (.*)$", first.out, re.M)
     assert line is not None
-    assert "--failed nj" in line[1]
+    assert "--site nj" in line[1]
     again = shell(*shlex.split(line[1]))
     assert again.code == first.code
     assert again.out.splitlines()[-1] == first.out.splitlines()[-1]
@@ -262,14 +262,14 @@ def test_options_of_the_rehearsed_command(shell: Shell) -> None:
         (("--wave", "1", "--canary", "Risk_VPN"), 0),
     ):
         assert rehearse(shell, "controlled", *words).code == code, words
-    assert rehearse(shell, "uncontrolled").complaint.startswith("nobody answers for keeping clients away")
+    assert rehearse(shell, "uncontrolled").complaint.startswith("no operator attests that clients are kept away")
 
 
 @pytest.mark.parametrize(
     ("words", "complaint"),
     [
         (("controlled", "--vpn", "Nope"), "the inventory does not list 'Nope'"),
-        (("controlled",), "say which services: --vpn or --service NAME (as often as needed), or --all"),
+        (("controlled",), "no service is named"),
         (("controlled", "--all", "--from", "chicago"), "'chicago' is not a site of the pair trading"),
         (("controlled", "--all", "--drill", "none"), "there is no drill 'none'"),
         (("controlled", "--all", "--fault", "no: no"), "not a fault: 'no: no'"),

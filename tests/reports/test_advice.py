@@ -123,16 +123,16 @@ def test_done_needs_nothing(runbook: str) -> None:
     [
         (
             "solace/uncontrolled",
-            ["`failover guard --site ny`", "`failover restore --vpn Trading_VPN --site ny`", "Keep clients away"],
+            ["`failover guard --site ny`", "`failover restore Trading_VPN --site ny`", "Keep clients away"],
         ),
         ("solace/uncontrolled-isolated", ["`failover guard --site ny`"]),
-        ("amps/uncontrolled-async", ["`failover restore --service Trading_VPN --site ny`"]),
-        ("amps/controlled", ["`failover restore --service Trading_VPN --site ny`", "nj has no fail-over target"]),
-        ("amps/failback", ["`failover restore --service Trading_VPN --site ny`"]),
-        ("solace/restore", ["`failover failback --vpn Trading_VPN --to ny`"]),
-        ("amps/restore-bootstrap", ["`failover failback --service Trading_VPN --to ny`"]),
-        ("solace/suspend", ["is kept at nj only", "`failover restore --vpn Trading_VPN --site ny`"]),
-        ("amps/proxied-transfer", ["`failover restore --service Trading_VPN --site ny`"]),
+        ("amps/uncontrolled-async", ["`failover restore Trading_VPN --site ny`"]),
+        ("amps/controlled", ["`failover restore Trading_VPN --site ny`", "nj has no fail-over target"]),
+        ("amps/failback", ["`failover restore Trading_VPN --site ny`"]),
+        ("solace/restore", ["`failover failback Trading_VPN --site ny`"]),
+        ("amps/restore-bootstrap", ["`failover failback Trading_VPN --site ny`"]),
+        ("solace/suspend", ["is kept at nj only", "`failover restore Trading_VPN --site ny`"]),
+        ("amps/proxied-transfer", ["`failover restore Trading_VPN --site ny`"]),
     ],
 )
 def test_a_loss_is_not_over_when_its_run_is_done(runbook: str, commands: list[str]) -> None:
@@ -146,17 +146,20 @@ def test_a_loss_is_not_over_when_its_run_is_done(runbook: str, commands: list[st
 @pytest.mark.parametrize(
     ("case", "words"),
     [
-        ("moved already", "`failover controlled --vpn Trading_VPN --from nj`"),
-        ("moved already, a name with a blank", '`failover controlled --vpn "My VPN" --from nj`'),
+        ("moved already", "`failover controlled Trading_VPN --site nj`"),
+        ("moved already, a name with a blank", '`failover controlled "My VPN" --site nj`'),
         ("source is standby", "if nj is active already, there is nothing to do"),
         ("nobody active", "NO SITE IS ACTIVE"),
         (
             "nobody active",
-            "`failover repair --vpn Trading_VPN --to ny` or `failover repair --vpn Trading_VPN --to nj`",
+            "`failover repair Trading_VPN --site ny` or `failover repair Trading_VPN --site nj`",
         ),
         ("nobody active", "It shows what each site's replication queue holds, which its mate may lack"),
         ("both active", "BOTH SITES ARE ACTIVE"),
-        ("both active", "`failover repair --vpn Trading_VPN --to ny` or `failover repair --vpn Trading_VPN --to nj`"),
+        (
+            "both active",
+            "`failover repair Trading_VPN --site ny` or `failover repair Trading_VPN --site nj`",
+        ),
         ("reverted", "ny was read active again and nj standby: nothing was lost"),
         ("reverted, the mate not read", "ny was read active; what its mate is was not read since"),
         ("reverted, nothing read", "Which site serves now was not read: unknown"),
@@ -194,12 +197,12 @@ def test_what_stands_after_a_suspension_that_was_taken_back() -> None:
     """Law: who wanted replication suspended is told that it is not, what that means, and how to try again."""
     text = advised(a_lane(ev.Outcome.REVERTED, suspended={"nj": False}), runbook="solace/suspend")
     assert "publishers are refused once the replication queue of nj is full" in text
-    assert "`failover watch --vpn Trading_VPN --suspend-at" in text
+    assert "`failover watch Trading_VPN --suspend-at" in text
     assert "publishers" not in advised(LANES["reverted, nothing read"], runbook="solace/suspend")
 
 
 MOVED_AMPS = a_lane(ev.Outcome.REFUSED, service="orders", lets_clients_in={"ny": False})
-WAY_BACK = "`failover failback --service orders --to ny`"
+WAY_BACK = "`failover failback orders --site ny`"
 
 
 @pytest.mark.parametrize("runbook", ["amps/controlled", "amps/controlled-async", "amps/failback"])
@@ -208,7 +211,7 @@ def test_an_instance_that_has_moved_already(runbook: str) -> None:
     neither does that is said, and no move; where the source was not seen to be closed nothing is guessed."""
     assert WAY_BACK in advised(MOVED_AMPS, runbook=runbook)
     assert_can_be_typed(advised(MOVED_AMPS, runbook=runbook))
-    restored_first = "`failover restore --service orders --site ny`, then " + WAY_BACK
+    restored_first = "`failover restore orders --site ny`, then " + WAY_BACK
     assert (restored_first in advised(MOVED_AMPS, runbook=runbook)) is (runbook != "amps/controlled-async")
     neither = a_lane(ev.Outcome.REFUSED, service="orders", lets_clients_in={"ny": False, "nj": False})
     assert "NEITHER INSTANCE" in advised(neither, runbook=runbook)
@@ -224,7 +227,10 @@ def test_the_way_on_where_replication_is_suspended(runbook: str) -> None:
     which lifts it, then a fail-back, which proves that nothing is missing. Whoever suspended nothing is not told so."""
     roles = {"ny": A, "nj": S}
     text = advised(a_lane(ev.Outcome.REFUSED, roles=roles, suspended={"ny": True}), runbook=runbook)
-    lifted, moved = "`failover restore --vpn Trading_VPN --site nj`", "`failover failback --vpn Trading_VPN --to nj`"
+    lifted, moved = (
+        "`failover restore Trading_VPN --site nj`",
+        "`failover failback Trading_VPN --site nj`",
+    )
     assert text.index(lifted) < text.index(moved)
     assert_can_be_typed(text)
     for known in ({}, {"ny": False}, {"nj": True}):
@@ -236,7 +242,7 @@ def test_a_fail_back_before_a_restore() -> None:
     """Law: a fail-back that is refused names the restore that may be missing. Where the refusal itself names a command,
     no other one stands beneath it."""
     text = advised(a_lane(ev.Outcome.REFUSED, roles={"ny": A}), runbook="solace/failback")
-    assert "`failover restore --vpn Trading_VPN --site nj`" in text
+    assert "`failover restore Trading_VPN --site nj`" in text
     assert_can_be_typed(text)
     told = a_lane(ev.Outcome.REFUSED, reason="it still answers as active; use `failover controlled`")
     assert advised(told, runbook="solace/uncontrolled") == "Nothing was changed."

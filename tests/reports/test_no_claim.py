@@ -10,15 +10,15 @@ from typing import Any
 import pytest
 
 from orchestrator.cli.render.outcome import report_lines
-from orchestrator.documents.shipped import shipped_runbooks
 from orchestrator.model import events as ev
 from orchestrator.model.readings import Role
 from orchestrator.reports.abort import verdict_on_abort
 from orchestrator.reports.alarms import who_serves
 from orchestrator.reports.document import LaneReport, RunReport
+from tests import shipped
 from tests.reports.test_advice import RUN, a_lane
 
-RUNBOOKS = [*shipped_runbooks(), "mariadb/controlled", "mariadb/switch"]
+RUNBOOKS = [*shipped.RUNBOOKS, "mariadb/controlled", "mariadb/switch"]
 OUTCOMES: list[ev.Outcome | None] = [*ev.Outcome, None]
 A, S = Role.ACTIVE, Role.STANDBY
 

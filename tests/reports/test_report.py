@@ -83,7 +83,7 @@ def test_the_outage_of_a_move_that_was_taken_back(tell: Tell) -> None:
     assert lane.outage_seconds is not None
     assert lane.outage_seconds > 60
     assert lane.at_risk_messages is None
-    assert [step.status for step in lane.steps] == ["done", "taken back", "abandoned"]
+    assert [step.status for step in lane.steps] == ["done", "rolled back", "abandoned"]
 
 
 def test_what_an_escalation_put_at_risk(tell: Tell) -> None:

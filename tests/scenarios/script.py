@@ -75,7 +75,7 @@ class CallOff(_Strict):
     """Somebody calls the run off: once ``on`` is recorded (``step.started drain``), or, without, before it goes on."""
 
     on: str = ""
-    reason: str = "the night is over"
+    reason: str = "the run is over"
 
 
 class OutageText(_Strict):

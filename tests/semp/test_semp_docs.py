@@ -1,4 +1,4 @@
-"""docs/semp.md: its example loads and makes adapters, and it tells of every option, reading and action."""
+"""docs/systems/semp.md: its example loads and makes adapters, and it tells of every option, reading and action."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from orchestrator.family.contract import AdapterContext, Call
 from orchestrator.model.inventory import Device, Site
 from tests.semp.stage import Secrets
 
-PAGE = (Path(__file__).parents[2] / "docs" / "semp.md").read_text("utf-8")
+PAGE = (Path(__file__).parents[2] / "docs/systems/semp.md").read_text("utf-8")
 
 
 def first_column(heading: str) -> set[str]:

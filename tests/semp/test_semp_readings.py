@@ -344,7 +344,7 @@ def transaction(xid: str = "0021B028-00-01", **more: object) -> dict[str, object
 
 
 def test_transactions_in_every_state() -> None:
-    """Their messages are counted where somebody has to decide, and nowhere else."""
+    """Their messages are counted where an operator has to decide, and nowhere else."""
     items = [
         transaction(),
         transaction("1-2-3", state="active", replicated=False),

@@ -55,7 +55,7 @@ def plain(found: Reading | Failure) -> object:
         case QueueDepth():
             return found.model_copy(update={"usage_mb": round(found.usage_mb or 0, 3)})
         case Transactions():
-            # Counts are asked for over SEMP where somebody has to decide; seconds are whole there.
+            # Counts are asked for over SEMP where an operator has to decide; seconds are whole there.
             items = (one.model_copy(update={"in_state_s": int(one.in_state_s or 0)}) for one in found.items)
             return {
                 one.xid: one

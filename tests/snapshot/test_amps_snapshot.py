@@ -93,7 +93,7 @@ def test_what_is_refused(shell: Shell) -> None:
         (amps, "does not show the messages of endpoints"),
         ((*amps, "--dumps", "away"), "there is no such file or directory"),
         ((*amps, "--dumps", "empty"), "there is no dump in this directory"),
-        ((*amps, "--dumps", "empty", "--dumps", f"{SERVICE}=empty"), f"{SERVICE} stands there twice"),
+        ((*amps, "--dumps", "empty", "--dumps", f"{SERVICE}=empty"), f"{SERVICE} is there twice"),
         ((*amps, "--dumps", "empty", "--dumped-at", "2026-11-20"), "has no time zone"),
         (("lab", "dump", "--directory", "empty", "--out", "x"), "empty holds no AMPS instances"),
         (("lab", "dump", "--directory", str(lab), "--out", "empty"), "empty exists already"),

@@ -80,7 +80,7 @@ def test_it_goes_on_with_a_half_reading(shell: Shell) -> None:
     assert not (shell.folder / "kept" / "ny" / "manifest.json").exists()
     ended = compare(shell, *GOES_ON, inventory=inventory)
     assert ended.code in (0, 4), ended.err
-    assert f"ny: goes on with the reading that was begun at {iso(started_at)}" in ended.err
+    assert f"ny: continues the reading that was started at {iso(started_at)}" in ended.err
     assert "nj: nothing is read again" in ended.err
 
 
@@ -129,7 +129,7 @@ def test_a_reading_of_other_things(shell: Shell) -> None:
 def test_a_reading_for_another_fail_over(shell: Shell) -> None:
     """Law: a reading that was taken for no fail-over is no evidence for one."""
     moved = shell(
-        *("uncontrolled", "--vpn", VPN, "--failed", "ny", "--yes", "--attest", "cables pulled"),
+        *("uncontrolled", "--vpn", VPN, "--site", "ny", "--yes", "--attest", "cables pulled"),
         *("--fault", "at 0s: node ny/NY_Appliance1 down 20s"),
     )
     assert moved.code in (0, 9), moved.err
@@ -146,7 +146,7 @@ def test_a_reading_of_another_command(shell: Shell, record: bytes | None) -> Non
     assert shell("snapshot", "--site", "ny", "--out", "kept/ny").code == 0
     if record is not None:
         (shell.folder / "kept" / RECORD).write_bytes(record)
-    refused(shell, compare(shell, *GOES_ON), "ny", "that this comparison did not begin")
+    refused(shell, compare(shell, *GOES_ON), "ny", "that this comparison did not start")
 
 
 @pytest.mark.parametrize(
@@ -174,7 +174,7 @@ def test_a_comparison_that_has_ended(shell: Shell) -> None:
     ended = compare(shell, *GOES_ON)
     assert ended.code == 2 and "evidence exists already" in ended.complaint, ended.err
     shutil.rmtree(shell.folder / "kept" / "evidence")
-    refused(shell, compare(shell, *GOES_ON), "ny", "that this comparison did not begin")
+    refused(shell, compare(shell, *GOES_ON), "ny", "that this comparison did not start")
     assert files(shell.folder / "kept") == {
         path: data for path, data in before.items() if "evidence" not in path.parts
     }

@@ -194,7 +194,7 @@ def test_a_packed_dump_that_is_damaged(tmp_path: Path) -> None:
     first.unlink()
     manifest = collected(tmp_path, tmp_path / "export")
     reasons = [str(row["reason"]) for row in aside(tmp_path / "export", manifest)]
-    assert any(one.startswith("the packed text is damaged from here on") for one in reasons)
+    assert any(one.startswith("the packed text is damaged from this place") for one in reasons)
     assert CUT_OFF in reasons
     assert 0 < manifest.messages < 134
 

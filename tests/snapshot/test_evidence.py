@@ -113,14 +113,14 @@ def test_it_opens_the_gate_and_is_recorded(shell: Shell) -> None:
     world = WORLDS.acquire(f"{inventory}.world.json", shell.clock)
     shell.clock.advance(5)
     WORLDS.release(world)
-    lost = ("--all", "--failed", "ny", "--attest", "x", "--fault", "at 0s: node ny/NY_Appliance1 down 60s")
+    lost = ("--all", "--site", "ny", "--attest", "x", "--fault", "at 0s: node ny/NY_Appliance1 down 60s")
     assert typed("uncontrolled", *lost)[0] == 0
     run = shell.run_name()
     world = WORLDS.acquire(f"{inventory}.world.json", shell.clock)
     shell.clock.advance(120)
     WORLDS.release(world)
     assert typed("restore", "--all", "--site", "ny")[0] == 0
-    code, err = typed("failback", "--all", "--to", "ny")
+    code, err = typed("failback", "--all", "--site", "ny")
     assert (code, "not shown to be safe" in err) == (3, True), err
 
     def evidence(**changes: object) -> str:
@@ -135,22 +135,22 @@ def test_it_opens_the_gate_and_is_recorded(shell: Shell) -> None:
         (
             {"services": (unsafe,)},
             "orders holds 600 older messages",
-            "or go back all the same, by name: --accept-risk",
+            "or fail back anyway, by name: --accept-risk",
         ),
     ):
-        code, err = typed("failback", "--all", "--to", "ny", "--evidence", evidence(**wrong))
+        code, err = typed("failback", "--all", "--site", "ny", "--evidence", evidence(**wrong))
         assert (code, words in err, hint in err) == (3, True, True), err
-    code, err = typed("failback", "--all", "--to", "ny", "--evidence", evidence(), "--evidence-age", "30s")
+    code, err = typed("failback", "--all", "--site", "ny", "--evidence", evidence(), "--evidence-age", "30s")
     assert (code, "at most 30 s are accepted" in err) == (3, True)
     both = ("--evidence", evidence(), "--accept-risk", "duplicates are dropped")
-    assert typed("failback", "--all", "--to", "ny", *both)[0] == 2
+    assert typed("failback", "--all", "--site", "ny", *both)[0] == 2
     directory = str(Path(evidence()).parent)
-    ahead = ("failback", "--all", "--to", "ny", "-i", inventory, "--dry-run", "--evidence", directory)
-    named = "if that does not show it: accept, decided beforehand (shown by report.json (sha256 "
+    ahead = ("failback", "--all", "--site", "ny", "-i", inventory, "--dry-run", "--evidence", directory)
+    named = "if that does not show it: accept, decided in advance (shown by report.json (sha256 "
     assert named in shell(*ahead).out
     [lane] = shell(*ahead, "--json").result["lanes"]
     assert [note for step in lane["steps"] for note in step["notes"] if named in note]
-    code, err = typed("failback", "--all", "--to", "ny", "--evidence", directory)
+    code, err = typed("failback", "--all", "--site", "ny", "--evidence", directory)
     assert code == 0, err
     story = shell("runs", "export", shell.run_name()).out
     events = [json.loads(line["event"]) for line in map(json.loads, story.splitlines())]

@@ -48,7 +48,7 @@ def test_bound_to_a_failover(shell: Shell) -> None:
     """With `--run` the export says which fail-over it is evidence for, when that was, and whether replication was
     suspended since, which nobody has read yet; a run that is none is refused."""
     moved = shell(
-        *("uncontrolled", "--vpn", VPN, "--failed", "ny", "--yes", "--attest", "cables pulled"),
+        *("uncontrolled", "--vpn", VPN, "--site", "ny", "--yes", "--attest", "cables pulled"),
         *("--fault", "at 0s: node ny/NY_Appliance1 down 20s"),
     )
     assert moved.code in (0, 9), moved.err
@@ -91,7 +91,7 @@ def test_ctrl_c(shell: Shell) -> None:
     ended = shell(*words)
     assert (ended.code, ended.complaint) == (
         130,
-        "stopped by SIGINT; the same command goes on with what is kept of it",
+        "stopped by SIGINT; the same command continues it",
     )
     assert not (shell.folder / "ny" / "manifest.json").exists()
     assert shell(*words).code == 0
@@ -104,8 +104,11 @@ def test_what_cannot_be_read(shell: Shell) -> None:
     for arguments, words in (
         (("--site", "la", "--out", "x"), "no site is called 'la'"),
         (("--site", "ny", "--vpn", "None", "--out", "x"), "None is not a service of ny"),
-        (("--site", "ny", "--vpn", VPN, "--run", "last", "--out", "x"), f"no uncontrolled fail-over of {VPN} stands"),
-        (("--site", "ny", "--run", shell.run_name(), "--out", "x"), "is no uncontrolled fail-over that stands"),
+        (
+            ("--site", "ny", "--vpn", VPN, "--run", "last", "--out", "x"),
+            f"no uncontrolled fail-over of {VPN} is in force",
+        ),
+        (("--site", "ny", "--run", shell.run_name(), "--out", "x"), "is no uncontrolled fail-over that is in force"),
     ):
         ended = shell("snapshot", *arguments)
         assert ended.code == 2

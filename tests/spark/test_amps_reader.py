@@ -67,7 +67,7 @@ def test_a_packed_dump_that_is_damaged(engine: Executor, tmp_path: Path) -> None
     damaged, cut = sorted(quarantine(rows), key=lambda row: row["place"] is None)
     assert (damaged["file"], damaged["reason"]) == (
         name,
-        "the packed text is damaged from here on: Compressed file ended before the end-of-stream marker was reached",
+        "the packed text is damaged from this place: Compressed file ended before the end-of-stream marker was reached",
     )
     assert damaged["place"] > 0 and (cut["place"], cut["reason"]) == (None, CUT_OFF)
 

@@ -1,4 +1,4 @@
-"""docs/pipeline.md shows the schema that is written and checked."""
+"""docs/how-to/pipeline.md shows the schema that is written and checked."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from pathlib import Path
 
 from pipeline.layout import described
 
-PAGE = (Path(__file__).parents[2] / "docs" / "pipeline.md").read_text(encoding="utf-8")
+PAGE = (Path(__file__).parents[2] / "docs/how-to/pipeline.md").read_text(encoding="utf-8")
 
 
 def test_the_schema_is_the_one_that_is_held() -> None:

@@ -100,7 +100,7 @@ def test_overtaking_by_priority_is_seen_at_the_edge_of_a_bucket(duck: Duck, tmp_
 
 
 def test_contents_not_compared_are_counted_alike_by_every_plan(duck: Duck, tmp_path: Path) -> None:
-    """Law: copies without a digest are counted as copies, whether they were looked at closer or not."""
+    """Law: copies without a digest are counted as copies, whether they were read in detail or not."""
     blind = [message(5, digest=None), message(5, digest=None)]
     sides = [*map(message, range(5)), *blind]
     told = [

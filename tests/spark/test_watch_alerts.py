@@ -18,7 +18,7 @@ from pipeline.watch.course import Course, Kind, Read
 from pipeline.watch.link import LinkKind
 from tests.spark.looking import NIGHT, RULES, START, File, Seen, file_of, fold_all, night
 
-PAGE = (Path(__file__).parents[2] / "docs" / "pipeline-watch.md").read_text(encoding="utf-8")
+PAGE = (Path(__file__).parents[2] / "docs/how-to/pipeline-watch.md").read_text(encoding="utf-8")
 KINDS: tuple[Kind, ...] = get_args(Kind)
 LINE = Line("x.jsonl", 3, START)
 
@@ -51,7 +51,7 @@ def test_no_two_have_one_identity() -> None:
 
 
 def test_the_example_of_the_page() -> None:
-    """Law: what docs/pipeline-watch.md shows is what is written."""
+    """Law: what docs/how-to/pipeline-watch.md shows is what is written."""
     [block] = [one for one in re.findall(r"^```json\n(.*?)^```", PAGE, re.M | re.S) if "drain.stalled" in one]
     shown = json.loads(block)
     seen = [Seen(10.0 * n, 5_000 - 50 * min(n, 20), look=f"x-{n}") for n in range(40)]

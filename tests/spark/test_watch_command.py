@@ -79,13 +79,13 @@ def heir_of(frozen: subprocess.Popen[str], folder: Path, rest: Sequence[File]) -
         file.write(folder / "readings")
     with begun(folder, "--available-now") as heir:
         assert heir.stderr is not None
-        said = next((line for line in heir.stderr if "goes on after" in line or "waiting" in line), None)
+        said = next((line for line in heir.stderr if "continues after" in line or "waiting" in line), None)
         assert said == "waiting for the end of the JVM of a process that was killed\n"
         assert batches(folder, "offsets") == known
         os.kill(jvm, signal.SIGCONT)
         out, err = heir.communicate(timeout=PATIENCE_S)
     assert heir.returncode == 4, err[-2000:]  # Risk_VPN is above its mark at the end
-    assert "goes on after " in err
+    assert "continues after " in err
     return str(out)
 
 
@@ -152,7 +152,7 @@ def test_refusals(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytes
     monkeypatch.setenv("FAILOVER_STATE", str(tmp_path / "state"))
     for more, words in (
         (("--stall", "soon"), "--stall soon: "),
-        (("--window", "0s"), "a time of nothing is none"),
+        (("--window", "0s"), "the time must be longer than nothing"),
         (("--conf", "x"), "--conf: 'x' is not spark.NAME=VALUE"),
         ((), f"there is no directory {tmp_path / 'readings'}"),
     ):

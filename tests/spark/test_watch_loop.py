@@ -6,7 +6,6 @@ import json
 import os
 import subprocess
 import sys
-import threading
 from collections.abc import Sequence
 from contextlib import closing
 from pathlib import Path
@@ -17,6 +16,7 @@ import pytest
 from orchestrator.cli.main import main
 from orchestrator.clock import VirtualClock
 from orchestrator.errors import ComputationFailed, DefinitionError
+from orchestrator.stopping import Stop
 from pipeline.watch.checkpoint import Batch, checkpoint_at
 from pipeline.watch.kept import NAME, Kept
 from pipeline.watch.loop import follow_here
@@ -37,14 +37,14 @@ ROOT = Path(__file__).parents[2]
 SMALL = 16_000
 
 
-def follow(folder: Path, *, stop: threading.Event | None = None, batch_bytes: int = SMALL) -> list[Batch]:
+def follow(folder: Path, *, stop: Stop | None = None, batch_bytes: int = SMALL) -> list[Batch]:
     """Read what is there, to the end."""
     readings = folder / "readings"
     with (
         checkpoint_at(folder / "followed", f"file:{readings}", RULES, None, "loop") as held,
         closing(Kept(held)) as kept,
     ):
-        stop = stop or threading.Event()
+        stop = stop or Stop()
         told = follow_here(
             readings, kept, RULES, every_s=None, clock=VirtualClock(), stop=stop, say=print, batch_bytes=batch_bytes
         )
@@ -142,7 +142,7 @@ def test_killed_at_any_instant(tmp_path: Path) -> None:
 def test_stopped_and_started_again(tmp_path: Path) -> None:
     """Law: asked to stop, it says that not everything was read; the next one resumes there."""
     bring(tmp_path, night())
-    stop = threading.Event()
+    stop = Stop()
     stop.set()
     with pytest.raises(ComputationFailed, match="stopped before everything was read"):
         follow(tmp_path, stop=stop)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import shutil
-import threading
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -14,6 +13,7 @@ from pyspark.sql import SparkSession
 
 from orchestrator.clock import VirtualClock
 from orchestrator.errors import ComputationFailed, DefinitionError, LeaseHeld, OutputLost
+from orchestrator.stopping import Stop
 from pipeline.places import Place
 from pipeline.watch.alerts import Alert, AnyCourse
 from pipeline.watch.checkpoint import Batch, Checkpoint, State, checkpoint_at
@@ -85,7 +85,7 @@ class Watch:
         for one in files:
             one.write(self.readings)
 
-    def run(self, *, stop: threading.Event | None = None) -> list[Batch]:
+    def run(self, *, stop: Stop | None = None) -> list[Batch]:
         """Follow what is there, as a new process would; one that is killed says so."""
         place = Place.of(str(self.readings))
         with checkpoint_at(self.checkpoint, place.for_spark, RULES, None) as held:
@@ -98,7 +98,7 @@ class Watch:
                     RULES,
                     every_s=None,
                     clock=VirtualClock(),
-                    stop=stop or threading.Event(),
+                    stop=stop or Stop(),
                     say=print,
                     batch_bytes=self.batch_bytes,
                 )
@@ -188,7 +188,7 @@ def test_it_goes_on_where_it_stopped(watch: Watch) -> None:
     replaced, and another's left alone."""
     files = night()
     watch.bring(files[:31])
-    stop = threading.Event()
+    stop = Stop()
     stop.set()
     with pytest.raises(ComputationFailed, match="stopped before everything was read"):
         watch.run(stop=stop)
@@ -238,7 +238,7 @@ def test_it_goes_on_until_it_is_stopped(watch: Watch) -> None:
     """Law: without an end of its own it takes what comes while it runs, and ends when somebody asks, with all written."""
     files = night()
     watch.bring(files[:40])
-    place, stop = Place.of(str(watch.readings)), threading.Event()
+    place, stop = Place.of(str(watch.readings)), Stop()
     with checkpoint_at(watch.checkpoint, place.for_spark, RULES, None) as held:
         following = follow(watch.spark, place, held, RULES, every_s=0.1, clock=VirtualClock(), stop=stop, say=print)
         lines = 0
@@ -286,7 +286,7 @@ def test_silence_is_told(watch: Watch) -> None:
             return super().now()
 
     told: list[str] = []
-    stop = threading.Event()
+    stop = Stop()
 
     def say(text: str) -> None:
         told.append(text)

@@ -62,8 +62,8 @@ def test_a_loss_and_a_refused_log_in_are_told() -> None:
     ]
 
 
-def test_over_http_readings_alone_are_told_and_no_login() -> None:
-    """Law: request and answer of a reading are told, with status and date; no change, no password and no cookie is."""
+def test_over_http_each_request_is_told_and_no_login() -> None:
+    """Law: request and answer are told, with status and date; no password and no cookie is."""
 
     def answer(request: Incoming) -> Outgoing:
         return Outgoing(
@@ -84,6 +84,6 @@ def test_over_http_readings_alone_are_told_and_no_login() -> None:
     spoken.exchange(Request("GET", "/a?b", is_read=True))
     spoken.exchange(Request("PATCH", "/a", b"{}"))
     spoken.exchange(Request("POST", "/SEMP", b"<rpc/>", is_read=True))
-    assert [one.sent for one in ears.told] == ["GET /a?b", "POST /SEMP <rpc/>"]
+    assert [one.sent for one in ears.told] == ["GET /a?b", "PATCH /a {}", "POST /SEMP <rpc/>"]
     assert (ears.told[0].answer, ears.told[0].status, ears.told[0].date[:3]) == ("body", 200, "Mon")
     assert "c2VjcmV0" not in repr(ears.told) and "c00kie" not in repr(ears.told)

@@ -281,7 +281,7 @@ def test_a_file_that_is_not_a_world_says_what_to_do(tmp_path: Path, clock: Virtu
     with pytest.raises(Unreachable) as caught:
         World.load(path, clock)
     assert str(path) in str(caught.value)
-    assert caught.value.hint == f"delete {path} to start the simulated sites anew"
+    assert caught.value.hint == f"delete {path} to start the simulated sites again"
 
 
 def test_a_damaged_part_is_found_whichever_it_is(tmp_path: Path, clock: VirtualClock) -> None:
@@ -340,4 +340,4 @@ def test_a_folder_that_cannot_be_used_is_to_be_mended(tmp_path: Path, clock: Vir
     folder.write_text("no folder")
     with pytest.raises(Unreachable, match="cannot be locked") as caught:
         World(embedded_layout(), clock, path=folder / "world.json").tallies()
-    assert caught.value.hint == "mend the cause (disk full? read-only? a link?) and run it again"
+    assert caught.value.hint == "fix the cause (disk full? read-only? a link?) and run it again"

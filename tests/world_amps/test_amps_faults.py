@@ -224,13 +224,13 @@ def test_another_kind_of_world_is_not_taken_for_it(tmp_path: Path) -> None:
     path.write_text(json.dumps({**json.loads(path.read_text()), "family": "other"}))
     with pytest.raises(Unreachable, match="damaged") as caught:
         AmpsWorld.load(path, VirtualClock())
-    assert "start the simulated sites anew" in caught.value.hint
+    assert "start the simulated sites again" in caught.value.hint
 
 
 @pytest.mark.parametrize(
     ("change", "text"),
     [
-        ({"instances": [instance("A"), instance("A")]}, "A stands there twice"),
+        ({"instances": [instance("A"), instance("A")]}, "A is there twice"),
         ({"instances": [instance("A", "C")]}, "A/C names C; the fabric has A"),
         ({"instances": []}, "instances"),
         ({"instances": [instance("A")], "speed": 3}, "speed"),

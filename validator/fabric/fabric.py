@@ -43,7 +43,7 @@ class Stray(NamedTuple):
 
 
 class Fabric:
-    """``instances`` in an order of their own, so that nothing depends on the order of files."""
+    """``instances`` in a separate order, so that nothing depends on the order of files."""
 
     def __init__(
         self,

@@ -1,7 +1,7 @@
 """What one instance has for a topic: log, SOW, queue, and the destinations that carry it.
 
 Everything is looked up by name first and by precompiled expression second, and remembered, so that asking a thousand
-times for a topic costs about as much as asking once. Never looks at any other instance.
+times for a topic costs about as much as asking once. Never checks any other instance.
 """
 
 from __future__ import annotations

@@ -157,7 +157,7 @@ class _Question:
                 yield Verdict(Check.KEYS, message, mates[0].at)
 
     def _undecided(self, check: Check, what: str, at: Place) -> Verdict:
-        message = f"every known topic of {self._text} is accounted for; whether every other {what} cannot be told"
+        message = f"every known topic of {self._text} is accounted for; whether every other {what} is unknown"
         return Verdict(check, message, at, is_decided=False)
 
     def _of_type(self, selector: Selector[E]) -> Sequence[tuple[E, Pattern]]:

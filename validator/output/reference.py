@@ -1,6 +1,6 @@
 """The tables of the documentation that come from the code: checks, rules and assumptions, as Markdown.
 
-``docs/amps-validation.md`` contains them between markers, and a test keeps the two the same.
+``docs/how-to/amps-validation.md`` contains them between markers, and a test keeps the two the same.
 """
 
 from __future__ import annotations

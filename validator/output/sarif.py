@@ -78,7 +78,7 @@ def _result(finding: ValidationFinding, rule_index: int, base: Path | None) -> d
 def _text(finding: ValidationFinding) -> str:
     sentences = [finding.message, finding.consequence]
     if finding.fix:
-        sentences.append(f"Mend in {finding.fix.where} of {finding.fix.instance}: {finding.fix.xml}")
+        sentences.append(f"Fix in {finding.fix.where} of {finding.fix.instance}: {finding.fix.xml}")
     return ". ".join(sentence for sentence in sentences if sentence)
 
 

@@ -17,7 +17,7 @@ _HEAD = ("LEVEL", "CHECK", "LINK", "TOPIC")
 
 
 def table(report: ValidationReport, *, width: int = 110, details: bool = True) -> str:
-    """The whole report; without ``details`` one line a finding, for a first look."""
+    """The whole report; without ``details`` one line a finding, for a first check."""
     lines = list(_findings(report.findings, width=width, details=details))
     if report.suggestions is not None:
         lines += _suggestions(report.suggestions, width)
@@ -26,7 +26,7 @@ def table(report: ValidationReport, *, width: int = 110, details: bool = True) -
     if report.plan_refused is not None:
         lines += [f"ROLLING PLAN: none. {report.plan_refused}", ""]
     lines.append(_summary(report))
-    # A name may hold line ends and worse: none of them makes a line of its own or steers a terminal.
+    # A name may hold line ends and worse: none of them makes a separate line or steers a terminal.
     return "\n".join(map(spelled_out, lines)) + "\n"
 
 
@@ -66,7 +66,7 @@ def _details(finding: ValidationFinding, width: int) -> Iterator[str]:
     if places:
         yield f"    at {places}"
     if finding.fix:
-        yield f"    mend in {finding.fix.instance}, {finding.fix.where} ({finding.fix.at}):"
+        yield f"    fix in {finding.fix.instance}, {finding.fix.where} ({finding.fix.at}):"
         yield f"      {finding.fix.xml}"
     yield ""
 

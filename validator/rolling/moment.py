@@ -1,6 +1,6 @@
 """What AMPS would refuse at one moment of a rolling change, when some instances run the new configuration already.
 
-Only the links of the instance that was restarted last can have changed, so only these are looked at again: with its
+Only the links of the instance that was restarted last can have changed, so only these are checked again: with its
 neighbours it makes a small fabric. Where destinations lead was settled before the change. Never writes anything.
 """
 
@@ -95,7 +95,7 @@ def refusals(fabric: Fabric, link: Link) -> Iterator[Refusal]:
 
 
 class _Settled(Directory):
-    """Leads where destinations are known to lead, whatever part of the fabric is looked at."""
+    """Leads where destinations are known to lead, whatever part of the fabric is checked."""
 
     def __init__(self, instances: Iterable[Instance], leads: Routes, options: ValidateOptions) -> None:
         super().__init__(list(instances), options.hosts, options.assumptions)

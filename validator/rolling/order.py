@@ -2,7 +2,7 @@
 
 60East ("cascade validation check"): exclusions come first, stay while topics are added or changed, and are taken out
 of all configurations at once, when all instances are offline at the same time. Which exclusions are needed is found
-by playing the restarts out and looking at what AMPS would refuse after each. Never touches an instance or a file.
+by playing the restarts out and checking what AMPS would refuse after each. Never touches an instance or a file.
 """
 
 from __future__ import annotations

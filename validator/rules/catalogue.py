@@ -43,7 +43,7 @@ OURS: tuple[Rule, ...] = (
         "element-unknown",
         Level.NOTE,
         "Elements are documented ones",
-        "the element is not looked at by this validation",
+        "this validation does not check the element",
     ),
     Rule(
         "variable-undefined", Level.UNDECIDED, "Every ${VARIABLE} has a value", "the real value may compare otherwise"
@@ -83,7 +83,7 @@ OURS: tuple[Rule, ...] = (
         "no-sync-destination",
         Level.RISK,
         "An instance that takes publishes has a sync destination",
-        "a publisher is told that a message is safe while this instance alone has it; losing one loses the other",
+        "a publisher has an acknowledgement while this instance alone has the message; losing one loses the other",
     ),
     Rule(
         "topic-not-logged",
@@ -119,7 +119,7 @@ OURS: tuple[Rule, ...] = (
         "pattern-unreadable",
         Level.UNDECIDED,
         "Expressions can be read",
-        "which topics it matches cannot be told, so nothing that depends on it is decided",
+        "which topics it matches is unknown, so nothing that depends on it is decided",
     ),
     Rule("duplicate-definition", Level.RISK, "A topic is defined once", "which definition counts is not documented"),
     Rule(
@@ -198,7 +198,7 @@ OURS: tuple[Rule, ...] = (
         "queue-kind-differs",
         Level.RISK,
         "A queue is of one kind everywhere",
-        "who owns a message is decided differently; whether the queue check looks at it is not documented",
+        "who owns a message is decided differently; whether the queue check covers it is not documented",
     ),
     Rule(
         "initial-owner-differs",

@@ -71,7 +71,7 @@ def _no_sync(fabric: Fabric, instance: Instance) -> Iterator[ValidationFinding]:
         message = f"{instance.name} takes clients, and none of its destinations is sync"
         yield broken("no-sync-destination", message, first.at, source=instance, fix=fix)
     elif fabric.incoming[instance]:
-        message = f"{instance.name} takes clients and replicates to nobody: keep publishers away from it"
+        message = f"{instance.name} takes clients and replicates to no instance: keep publishers away from it"
         yield broken("no-sync-destination", message, instance.at, source=instance, level=Level.NOTE)
 
 
@@ -110,7 +110,7 @@ def _queues(fabric: Fabric, instance: Instance, holdings: Holdings) -> Iterator[
 
 
 def underlying_topics(fabric: Fabric, instance: Instance, queue: Queue) -> list[Topic]:
-    """The known topics beneath a queue, itself left out."""
+    """The known topics below a queue, itself left out."""
     pattern = fabric.book.pattern(queue.underlying)
     if pattern.names is not None:
         names: Iterable[str] = sorted(pattern.names)

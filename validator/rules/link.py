@@ -1,7 +1,7 @@
 """The rules about one link, or a destination that makes none: do both ends agree that there is a link at all?
 
 Sources: AMPS configuration guide ("Configuring Outgoing Replication Destinations", "Configuring Incoming Replication
-Transports"). Never looks at topics.
+Transports"). Never checks topics.
 """
 
 from __future__ import annotations

@@ -104,7 +104,7 @@ class _Scanner:
         self._at = 0
 
     def bound(self) -> Bound:
-        """For a search: it begins anew at each place of the name."""
+        """For a search: it starts again at each place of the name."""
         return self._alternatives().whole * _EACH_PLACE
 
     def _alternatives(self) -> _Part:
@@ -136,7 +136,7 @@ class _Scanner:
 
     def _group(self) -> _Part:
         head = _GROUP.match(self._text, self._at)
-        assert head is not None  # it begins with a bracket, and all the rest is optional
+        assert head is not None  # it starts with a bracket, and all the rest is optional
         if self._text.startswith("(?", self._at) and head.group() == "(":
             self._at = len(self._text)  # a head that is not known here, such as (?x): what follows may mean anything
             return _Part(ENDLESS, ENDLESS)

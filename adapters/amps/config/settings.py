@@ -1,6 +1,6 @@
 """What a validation may be told: the options of one run, and every assumption about behaviour AMPS does not document.
 
-An assumption is a named setting with a default. The report lists the ones that were in force, so that nobody takes
+An assumption is a named setting with a default. The report lists the ones that were in force, so that no one takes
 an inference for a fact. Nothing here reads files or the environment.
 """
 
@@ -39,7 +39,7 @@ class Assumptions(_Strict):
     )
     cascade_counts_way_back: bool = Field(
         default=True,
-        description="the cascade check also looks at the downstream instance's way back to this instance",
+        description="the cascade check also covers the downstream instance's way back to this instance",
     )
     queue_underlying_needs_queue: bool = Field(
         default=True, description="queue_underlying fails too when the downstream instance has no such queue at all"
@@ -84,7 +84,7 @@ class ValidateOptions(_Strict):
 
     ``variables`` are the values of ``${NAME}`` (AMPS: ``-DNAME=value`` or the environment; the caller decides which
     of them to pass). ``topics`` are further topics that exist; with ``topics_complete`` there are no others, and
-    nothing is left undecided for topics nobody wrote down. ``hosts`` says under which host names an instance is
+    nothing is left undecided for topics no one wrote down. ``hosts`` says under which host names an instance is
     reached. ``failover_sets`` lists instances that clients fail over between, beyond those of one group.
     """
 

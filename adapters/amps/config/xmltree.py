@@ -2,7 +2,7 @@
 
 A configuration may come from anywhere (a pull request, a running instance), so this reader resolves nothing: an
 entity declaration, an external document type or an external entity is refused before it is expanded, and files and
-nesting have limits. It never opens any file but the one it is given, and never looks at what the elements mean.
+nesting have limits. It never opens any file but the one it is given, and never checks what the elements mean.
 """
 
 from __future__ import annotations

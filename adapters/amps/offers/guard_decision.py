@@ -1,7 +1,7 @@
 """What to do about a failed AMPS instance that is guarded, judged by what it and its mate report. Pure.
 
 After every start client transports are as configured (docs/sources/amps.md, 3.1), and they take connections
-before recovery has finished. Sending clients away while the mate serves nobody would end the service, so the mate has
+before recovery has finished. Sending clients away while the mate serves no one would end the service, so the mate has
 to let them in first.
 """
 

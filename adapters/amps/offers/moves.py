@@ -11,7 +11,7 @@ BOOTSTRAP = "--bootstrap"
 _ON_LINK_LOSS = MoveOption(
     flag="--on-bridge-loss",
     metavar="wait|revert|escalate",
-    help="Decided beforehand (unattended: revert).",
+    help="The answer in advance (unattended: revert).",
     chooses="link-lost",
 )
 _OPTIONS: Mapping[Kind, Sequence[MoveOption]] = {
@@ -29,7 +29,7 @@ _OPTIONS: Mapping[Kind, Sequence[MoveOption]] = {
         MoveOption(
             flag="--attest",
             metavar="TEXT",
-            help="Who looked at what it comes back with; recorded.",
+            help="Who checked what it comes back with; recorded.",
             answers={"stale-tail": "accept", "bootstrap": "attest"},
         ),
         MoveOption(

@@ -34,7 +34,7 @@ class AmpsNextSteps:
         restored = f"`failover restore {named} --site {source}`, then " * (kind in _DOWNGRADE_THE_TARGET)
         return (
             f"Nothing was changed. {source} lets no client in. If {target} does (`failover status`), its clients move "
-            f"to {source} with: {restored}`failover failback {named} --to {source}` (with the same inventory)."
+            f"to {source} with: {restored}`failover failback {named} --site {source}` (with the same inventory)."
         )
 
 

@@ -14,6 +14,7 @@ from typing import Literal, TypeVar
 
 from adapters.amps.reading_models import Clients, Links, Queues, TransactionLog, Transports
 from orchestrator.ages import span
+from orchestrator.characters import typed
 from orchestrator.counting import counted
 from orchestrator.family.fill_estimate import HIGH_CLEAR, HIGH_SET
 from orchestrator.model.outcome import Failure
@@ -191,11 +192,11 @@ def _journals(seen: Observation) -> str:
 def _advice(seen: Observation, state: State, service: str, mate: str) -> str:
     if state == "waiting":
         return (
-            f"publishers wait for {mate}. If it is dead, `failover uncontrolled --service {service} --failed {mate}` "
+            f"publishers wait for {mate}. If it is dead, `failover uncontrolled {typed(service)} --site {mate}` "
             "downgrades the link; if it is alive and cut off, both may be serving"
         )
     if state == "behind" and seen.links is not None and seen.links.keeping_up:
-        return f"{mate} is back and keeps up: `failover restore --service {service} --site {mate}` upgrades the link"
+        return f"{mate} is back and keeps up: `failover restore {typed(service)} --site {mate}` upgrades the link"
     if state != "alone":
         return ""
     log, percent = seen.log, seen.percent_full

@@ -2,7 +2,7 @@
 
 Sources: docs/sources/amps.md, 5 and 9.7 (validation, sync and async), 3.5 (bootstrap), 9 and 10: both links
 connected and sync, nothing behind, proxied transfer off, room for the journals of an outage. The two instances are judged
-together: what is said of one service is the worse of what is said of its two ends.
+together: what is reported of one service is the worse of what is reported of its two ends.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ SITE_CHECKS = ("answers", "fence plan")
 
 Read = TypeVar("Read")
 _ORDER = (Level.ERROR, Level.UNKNOWN, Level.WARNING, Level.NOTE)
-_AGAIN = "look at it once the instance answers, and check again"
+_AGAIN = "read it once the instance answers, and check again"
 
 
 def judge(pair: Pair, sites: tuple[SiteRead, SiteRead], validate: Validate) -> Readiness:
@@ -103,15 +103,15 @@ def _clients(service: str, sites: tuple[SiteRead, SiteRead]) -> Checked:
     if all(_door(one) == "closed" for one in told.values()):
         text = f"{service}: neither instance lets clients in"
         finding = finding_of(
-            Level.ERROR, "nobody-serves", text, "look for a run that stopped half-way: `failover runs list`"
+            Level.ERROR, "nobody-serves", text, "search for a run that stopped half-way: `failover runs list`"
         )
     elif any(_door(one) == "in part" for one in told.values()):
         text = f"{service}: some client transports are enabled and some are not ({words})"
-        hint = "name those that clients use as client_transports in the inventory, or mend their state"
+        hint = "name those that clients use as client_transports in the inventory, or fix their state"
         finding = finding_of(Level.WARNING, "clients-in-part", text, hint)
     elif unread:
         site, _ = unread[0]
-        finding = _unknown("clients", service, site, "transports", "which transports it has was not told")
+        finding = _unknown("clients", service, site, "transports", "which transports it has was not reported")
     return Checked("clients", words, service=service, finding=finding)
 
 
@@ -137,17 +137,13 @@ def _link(service: str, site: SiteRead) -> Finding | None:
             Level.ERROR, "link-downgraded", text, "`failover restore` upgrades it, or an upgrade by hand"
         )
     if links.connected is None or links.sync is None:
-        return _unknown("links", service, site, "links", "not everything was told")
+        return _unknown("links", service, site, "links", "not everything was reported")
     if links.sync is False and wanted:
         text = f"{ends} is async by its configuration, and the inventory says sync"
-        return finding_of(
-            Level.ERROR, "link-differs", text, "mend whichever is wrong: link in the inventory, or SyncType"
-        )
+        return finding_of(Level.ERROR, "link-differs", text, "fix the wrong one: link in the inventory, or SyncType")
     if links.sync is False:
-        text = f"{ends} is async: its loss gives up messages that publishers were told are safe"
-        return finding_of(
-            Level.NOTE, "link-async", text, "have it decided beforehand who may accept that: --accept-loss"
-        )
+        text = f"{ends} is async: its loss gives up messages that publishers have as acknowledged"
+        return finding_of(Level.NOTE, "link-async", text, "decide in advance who may accept that: --accept-loss")
     if not wanted:
         text = f"{ends} is sync, and the inventory does not say so: a loss would be treated as one that gives up messages"
         return finding_of(Level.WARNING, "link-unclaimed", text, "write link: sync into the site's options")
@@ -157,19 +153,19 @@ def _link(service: str, site: SiteRead) -> Finding | None:
 def _lag(service: str, site: SiteRead) -> Finding | None:
     links = _of(site, "links", service, Links)
     if links is None or links.behind_s is None:
-        return _unknown("lag", service, site, "links", "how far the link is behind was not told")
+        return _unknown("lag", service, site, "links", "how far the link is behind was not reported")
     if links.connected is False or links.behind_s == 0:
-        return None  # a broken link has a finding of its own, and its lag proves nothing
+        return None  # a broken link has a separate finding, and its lag proves nothing
     text = f"the link of {service} from {site.name} is {links.behind_s:g}s behind"
     return finding_of(
-        Level.WARNING, "link-behind", text, "look whether it falls before you move it; a planned move waits for it"
+        Level.WARNING, "link-behind", text, "check that it falls before you move it; a planned move waits for it"
     )
 
 
 def _queues(service: str, site: SiteRead) -> Finding | None:
     queues = _of(site, "queues", service, Queues)
     if queues is None or queues.unproxied is None:
-        return _unknown("queues", service, site, "queues", "whether proxied transfer is on was not told")
+        return _unknown("queues", service, site, "queues", "whether proxied transfer is on was not reported")
     if queues.unproxied:
         return None
     text = f"proxied transfer is on for a queue of {service} at {site.name}: messages may be delivered twice"
@@ -182,7 +178,7 @@ def _journals(service: str, site: SiteRead) -> Finding | None:
     log = _of(site, "transaction_log", service, TransactionLog)
     if log is None or log.survives is None:
         has_room = log is not None and log.capacity_bytes is not None
-        why = "the journals were not told whole" if has_room else "write journal_capacity into the inventory"
+        why = "the journals were not reported completely" if has_room else "write journal_capacity into the inventory"
         return _unknown("journals", service, site, "transaction_log", why)
     if log.survives:
         return None
@@ -203,7 +199,11 @@ def _access(service: str, site: SiteRead) -> Finding | None:
         return finding_of(Level.ERROR, "action-denied", text, "entitle the account to /amps/administrator there")
     if may is None or may.granted is None:
         return _unknown(
-            "access", service, site, "permissions", "the entitlement check did not tell; see assume.check_segment"
+            "access",
+            service,
+            site,
+            "permissions",
+            "the entitlement check did not report it; see assume.check_segment",
         )
     return None
 
@@ -222,16 +222,16 @@ def _bootstrap(service: str, sites: tuple[SiteRead, SiteRead]) -> Checked:
             f"{service} at {waiting[0].name} is empty and waits for a bootstrap, so it holds nothing to fail over to"
         )
         finding = finding_of(
-            Level.ERROR, "waits-for-bootstrap", text, "look whether its mate answers; see `failover restore`"
+            Level.ERROR, "waits-for-bootstrap", text, "check whether its mate answers; see `failover restore`"
         )
     elif unread is not None:
-        finding = _unknown("bootstrap", service, unread, "bootstrap", "configuration or journals were not told")
+        finding = _unknown("bootstrap", service, unread, "bootstrap", "configuration or journals were not reported")
     return Checked("bootstrap", finding.code if finding else "ok", service=service, finding=finding)
 
 
 def _configuration(service: str, validated: Validated, silent: Sequence[SiteRead]) -> Checked:
     finding: Finding | None = None
-    hint = "`failover validate --from-inventory` has every finding, and what mends it"
+    hint = "`failover validate --from-inventory` has every finding, and what fixes it"
     if validated.why and silent:
         finding = _not_read(service, silent[0])
     elif validated.why:
@@ -257,13 +257,13 @@ def _instances(service: str, sites: tuple[SiteRead, SiteRead]) -> Checked:
     here, there = (_of(site, "instance", service, Instance) for site in sites)
     if here is None or there is None or None in (here.name, there.name, here.version, there.version):
         site = sites[0] if here is None or None in (here.name, here.version) else sites[1]
-        finding = _unknown("instances", service, site, "instance", "name or version was not told")
+        finding = _unknown("instances", service, site, "instance", "name or version was not reported")
         return Checked("instances", "unknown", service=service, finding=finding)
     one, other = _release(here.version), _release(there.version)
     if here.name == there.name:
         text = f"both sites of {service} are the instance {here.name}"
         found = finding_of(
-            Level.ERROR, "same-instance", text, "mend the addresses in the inventory, or the Name of one of them"
+            Level.ERROR, "same-instance", text, "fix the addresses in the inventory, or the Name of one of them"
         )
         return Checked("instances", "the same", service=service, finding=found)
     if one != other:

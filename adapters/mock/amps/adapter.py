@@ -161,7 +161,7 @@ class MockAmpsAdapter:
     def _ask(self, console: Console, asked: Asked) -> AdapterError | None:
         """What keeps the instance from answering, if anything."""
         if console.instance.phase == "down":
-            return Unreachable(f"nobody listens at {console.name}", device=console.name)
+            return Unreachable(f"nothing listens at {console.name}", device=console.name)
         if not console.answers:
             return CommandTimedOut(f"{console.name} did not answer in time", device=console.name)
         fault = self._world.answer_fault(asked)

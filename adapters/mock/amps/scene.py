@@ -40,7 +40,7 @@ _BOOTSTRAP = "--bootstrap"
 _ALWAYS = (
     "how much is published, by whom and what is in the journals is drawn from the seed",
     "replication validation passes: `failover validate --from-inventory` checks it",
-    "what 60East leaves open is as docs/amps-lab.md says",
+    "what 60East leaves open is as docs/how-to/amps-lab.md says",
 )
 
 
@@ -72,7 +72,7 @@ class AmpsScene:
             if len(names) < len(pairs):
                 raise DefinitionError(
                     f"services that share an instance of {end.site} have different mates, which no copy has",
-                    hint="rehearse them one by one: --service",
+                    hint="rehearse them one by one: name one service",
                 )
         known = [(self._source.known[service], self._target.known[service]) for service in pairs.values()]
         return copied_fabric(known, seed=self._rehearsal.seed, bootstrap=_BOOTSTRAP in self._rehearsal.more)

@@ -18,7 +18,7 @@ from orchestrator.model.reading import Reading
 def unsafe_reasons(acting: Endpoints, returning: Endpoints, outage: Outage | None) -> list[str]:
     """Why it is not shown to be safe to move from the ``acting`` site back; empty when it is.
 
-    ``outage`` None: nobody knows when the fail-over was, so only equal counts can show that it is safe.
+    ``outage`` None: no one knows when the fail-over was, so only equal counts can show that it is safe.
     """
     reasons = []
     if outage is not None and outage.spool_lost:

@@ -20,7 +20,7 @@ _XA = MoveOption(
 _ON_BRIDGE_LOSS = MoveOption(
     flag="--on-bridge-loss",
     metavar="wait|revert|escalate",
-    help="Decided beforehand (unattended: revert).",
+    help="The answer in advance (unattended: revert).",
     chooses="bridge-lost",
 )
 _ACCEPT_SYNC = MoveOption(

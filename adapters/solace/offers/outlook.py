@@ -12,6 +12,7 @@ from typing import Literal
 
 from adapters.solace.reading_models import QueueDepth, ReplicationStatus
 from orchestrator.ages import span
+from orchestrator.characters import typed
 from orchestrator.counting import counted
 from orchestrator.family.fill_estimate import HIGH_SET, Filling
 
@@ -127,7 +128,7 @@ _BY_HAND = "check the device, and suspend replication there before the queue is 
 
 
 def _by_us(service: str) -> str:
-    return f"`failover watch --vpn {service} --suspend-at {HIGH_SET:.0f}%`"
+    return f"`failover watch {typed(service)} --suspend-at {HIGH_SET:.0f}%`"
 
 
 def _while_suspended(state: State, bound: bool | None) -> str:

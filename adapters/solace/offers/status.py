@@ -43,7 +43,7 @@ def repair(service: str, ends: Mapping[str, Figures]) -> str:
     """The command that leaves one site active; what is not replicated has no mate to choose."""
     if any(end["replicated"] is False for end in ends.values()):
         return ""
-    return f"choose the site to be active: `failover repair --vpn {typed(service)} --to SITE`"
+    return f"choose the site to be active: `failover repair {typed(service)} --site SITE`"
 
 
 def cells(end: Figures) -> list[str]:

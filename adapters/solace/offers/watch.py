@@ -8,6 +8,7 @@ from typing import Literal
 
 from adapters.solace.offers.outlook import outlook
 from adapters.solace.reading_models import QueueDepth, ReplicationStatus
+from orchestrator.characters import typed
 from orchestrator.family.contract import Adapter
 from orchestrator.family.fill_estimate import HIGH_SET, Sample, crossing, filling
 from orchestrator.family.reachability import probe
@@ -117,8 +118,8 @@ class QueueFollower(Follower):
         """What to do about a queue of a site that gave up its activity."""
         target = self._target
         return (
-            f"{target.site} stands by, so nothing more is published into this queue; once {target.mate} serves, follow "
-            f"its queue: `failover watch --vpn {target.service} --site {target.mate}`"
+            f"{target.site} is standby, so nothing more is published into this queue; once {target.mate} serves, follow "
+            f"its queue: `failover watch {typed(target.service)} --site {target.mate}`"
         )
 
     @property

@@ -27,7 +27,7 @@ GLOBAL_NEEDS: Mapping[str, str] = {"set_role": "mesh-manager", SET_BACKBONE: "re
 
 
 def change_of(action: str, call: Call) -> Change:
-    """What ``call`` sends. Arguments nobody has filled in yet are shown as ``<name>``: such a plan is to look at."""
+    """What ``call`` sends. Arguments no one has filled in yet are shown as ``<name>``: such a plan is to check."""
     return _CHANGES[action](call)
 
 
@@ -65,7 +65,7 @@ def send(writer: SempWriter, call: Call, change: Change | ChangeV1) -> Result:
 
 
 def too_low(reader: SempReader, action: str, service: str) -> CommandRejected | None:
-    """Why the account may not do ``action``, asked before anything is sent; None when it may, or nobody knows.
+    """Why the account may not do ``action``, asked before anything is sent; None when it may, or no one knows.
 
     Roles and the backbone need a global level; everything else a level for the message VPN (section 0, point 10).
     """

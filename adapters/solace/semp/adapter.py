@@ -163,7 +163,7 @@ class SolaceSempAdapter(SiteAdapter[Node, SempReader]):
             try:
                 _check_version(node)
             except (ConnectionLost, CommandTimedOut) as error:
-                # Nothing was asked but who it is: a port behind which nobody answers is a node out of reach.
+                # Nothing was asked but who it is: a port behind which no one answers is a node out of reach.
                 silent.append(Unreachable(str(error), device=error.device, hint=error.hint))
             except (Unreachable, UnreadableReply) as error:
                 silent.append(error)
@@ -201,7 +201,7 @@ def _check_version(node: Node) -> None:
     is_told = len(numbers) >= 2 and all(_NUMBER.fullmatch(part) for part in numbers[:2])
     if is_told and (int(numbers[0]), int(numbers[1])) < _OLDEST:
         raise CommandRejected(
-            f"{name} speaks SEMP {version}, which does not tell of replication",
+            f"{name} speaks SEMP {version}, which does not report replication",
             device=name,
             hint="SEMP 2.12 is needed; use solace-cli for this site",
         )

@@ -1,7 +1,7 @@
 """Pages through the messages of endpoints over SEMP's monitor API. Reads only: nothing is consumed or delivered.
 
 docs/sources/solace.md, 1.7. That a broker lists messages in the order of their ids is seen and not promised, so each
-page is checked, and another order is refused: what was read could not be gone on with. Content is not told by SEMP.
+page is checked, and another order is refused: what was read could not be resumed. Content is not reported by SEMP.
 """
 
 from __future__ import annotations
@@ -70,7 +70,7 @@ def _held(reader: SempReader, endpoint: Endpoint, number: int, data: Object) -> 
     state = _STATES.get(text_in(data, _STATE) or "")
     message_id = text_in(data, _GROUP_ID)
     if message_id is None and state == "not-replicated":
-        message_id = f"{reader.device}#{number}"  # at this site alone, so nobody compares it
+        message_id = f"{reader.device}#{number}"  # at this site alone, so no one compares it
     if message_id is None:
         raise _unreadable(reader, endpoint, data, f"has a replicated message without {_GROUP_ID}")
     sizes = [size for name in _SIZES if (size := count_in(data, name)) is not None]

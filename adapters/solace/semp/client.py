@@ -91,7 +91,7 @@ class SempReader:
             reply, answer = self._read(target)
 
     def size(self, path: str) -> int | None:
-        """How many objects a collection has (``meta.count``); None where the broker does not tell."""
+        """How many objects a collection has (``meta.count``); None where the broker does not report."""
         return self._get(path, (), count=1)[1].count
 
     def show(self, *asked: Element) -> Element:

@@ -1,7 +1,7 @@
 """The durable endpoints of a message VPN over SEMP: where each kind is listed, and which of them count.
 
 docs/sources/solace.md, 1.7. Endpoints that die with their client, and the replication queue, are left out; one that
-is listed without its name is not: what it holds may be what somebody asks for.
+is listed without its name is not: what it holds may be what a person asks for.
 """
 
 from __future__ import annotations

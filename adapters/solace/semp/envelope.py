@@ -92,7 +92,7 @@ def refusal_of(reply: Reply, meta: Object, device: str, *, is_read: bool) -> Ada
     if code == NOT_FOUND:
         return NoSuchService(said, device=device)
     if code == TIME_OUT:
-        # It gave up on the request; whether a change had begun by then it does not say.
+        # It gave up on the request; whether a change had started by then it does not say.
         return CommandTimedOut(f"{device} did not finish in time: {text}", device=device)
     if reply.status in _BUSY and code != NOT_ALLOWED and is_read:
         return Unreachable(f"{device} is busy: {text or reply.status}", device=device)
@@ -128,30 +128,30 @@ def unreadable(why: str, reply: Reply, device: str) -> UnreadableReply:
 
 
 def text_in(data: Object, name: str) -> str | None:
-    """The text of an attribute; None when it is not told: absent is not empty."""
+    """The text of an attribute; None when it is not reported: absent is not empty."""
     value = data.get(name)
     return value if isinstance(value, str) and value else None
 
 
 def flag_in(data: Object, name: str) -> bool | None:
-    """True, False, or None when it is not told: absent is not false (docs/sources/solace.md, 0.4)."""
+    """True, False, or None when it is not reported: absent is not false (docs/sources/solace.md, 0.4)."""
     value = data.get(name)
     return value if isinstance(value, bool) else None
 
 
 def count_in(data: Object, name: str) -> int | None:
-    """A number from 0; None when it is not told. A flag is no number, nor is one that no counter can hold."""
+    """A number from 0; None when it is not reported. A flag is no number, nor is one that no counter can hold."""
     value = data.get(name)
     return value if isinstance(value, int) and not isinstance(value, bool) and 0 <= value < _COUNT_END else None
 
 
 def moment_in(data: Object, name: str) -> float | None:
-    """A moment, seconds since the epoch; None when it is not told, or lies beyond every clock."""
+    """A moment, seconds since the epoch; None when it is not reported, or lies beyond every clock."""
     return moment_of(count_in(data, name))
 
 
 def moment_of(seconds: int | None) -> float | None:
-    """``seconds`` since the epoch as a moment; None when they are not told, or lie beyond every clock."""
+    """``seconds`` since the epoch as a moment; None when they are not reported, or lie beyond every clock."""
     return float(seconds) if seconds is not None and seconds < _MOMENT_END else None
 
 
@@ -190,5 +190,5 @@ def _not_accepted(device: str) -> AuthenticationFailed:
 
 def _no_session(device: str) -> Unreachable:
     return Unreachable(
-        f"{device} has no SEMP session left", device=device, hint="end sessions that nobody uses, or use a token"
+        f"{device} has no SEMP session left", device=device, hint="end unused sessions, or use a token"
     )

@@ -91,7 +91,7 @@ class Node:
         if spool is None:
             name = self.device.name
             raise UnreadableReply(
-                f"{name} does not tell whether its message spool is active", text=str(broker.data), device=name
+                f"{name} does not report whether its message spool is active", text=str(broker.data), device=name
             )
         return NodeStatus(spool is Spool.ACTIVE, spool=spool)
 

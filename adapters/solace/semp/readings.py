@@ -1,8 +1,8 @@
 """The readings of a message VPN over SEMP: which requests serve them, and how attributes become values.
 
-One paged request serves many services where SEMP v2 has one. Every service asked for gets an answer of its own; one
+One paged request serves many services where SEMP v2 has one. Every service asked for gets a separate answer; one
 that is absent from a readable answer is definitely absent, and a whole answer that cannot be read raises. An
-attribute that is not told is unknown: absent is not false (docs/sources/solace.md, 0.4).
+attribute that is not reported is unknown: absent is not false (docs/sources/solace.md, 0.4).
 """
 
 from __future__ import annotations
@@ -151,7 +151,7 @@ def _status(vpn: Object) -> ReplicationStatus:
 
 
 def _bridge(vpn: Object) -> Bridge | None:
-    """Up and bound, up only, or down; whatever is not told on the way leaves it unknown."""
+    """Up and bound, up only, or down; whatever is not reported on the way leaves it unknown."""
     if text_in(vpn, "replicationRole") == Role.ACTIVE:
         return None  # the active's own bridge is disabled, and means nothing
     is_up, is_bound = flag_in(vpn, "replicationBridgeUp"), flag_in(vpn, "replicationBridgeBoundToQueue")
@@ -230,10 +230,10 @@ def _transaction(reader: SempReader, service: str, item: Item) -> Transaction:
 
 
 def _counts(reader: SempReader, service: str, xid: str) -> tuple[int | None, int | None]:
-    """How many messages it publishes and consumes: asked only where it waits for somebody's decision."""
+    """How many messages it publishes and consumes: asked only where it waits for a person's decision."""
     try:
         found = reader.one(_transactions_path(service, xid), select=_COUNTS)
     except AdapterError:
-        return None, None  # it is known to be there all the same; what is not known of it stays unknown
+        return None, None  # it is known to be there anyway; what is not known of it stays unknown
     published, consumed = (size_of(found.collections, name) for name in _MESSAGES_OF)
     return published, consumed

@@ -80,9 +80,9 @@ def read_fence(reader: SempReader, interface: str | None) -> NodeFence:
 
 
 def _clients(reader: SempReader, listed: Sequence[Item]) -> int | None:
-    """Connected clients of all message VPNs; the node's own, whose names begin with ``#``, are not counted.
+    """Connected clients of all message VPNs; the node's own, whose names start with ``#``, are not counted.
 
-    None when the node refuses to tell: nobody is not the same as not known.
+    None when the node refuses to tell: no one is not the same as not known.
     """
     try:
         return _count_clients(reader, listed)
@@ -207,7 +207,7 @@ def platform_lines() -> list[str]:
 
 
 def level_of(reader: SempReader) -> str | None:
-    """Our own account's global access level; None when the broker does not tell."""
+    """Our own account's global access level; None when the broker does not report."""
     try:
         return text_in(reader.one(_ABOUT_USER, select=(_LEVEL,)).data, _LEVEL)
     except (CommandRejected, NoSuchService):

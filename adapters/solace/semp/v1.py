@@ -136,7 +136,7 @@ def spool_in(show: Element, device: str) -> Spool:
 
 
 def interface_in(show: Element, interface: str) -> bool | None:
-    """Does ``interface`` let anybody through? None when it is not told.
+    """Does ``interface`` let anybody through? None when it is not reported.
 
     The reply has it under ``interfaces`` with ``enabled``, a word. Assumption: the word is that of a yes or a no.
     """
@@ -162,7 +162,7 @@ def mate_in(show: Element) -> str | None:
 
 
 def oldest_in(show: Element, queue: str) -> float | None:
-    """When the oldest message of ``queue`` was spooled, seconds since the epoch; None when it is not told."""
+    """When the oldest message of ``queue`` was spooled, seconds since the epoch; None when it is not reported."""
     times = [
         text_of(message, "date-seconds")
         for found in show.findall("queue/queues/queue")

@@ -7,22 +7,21 @@ from typing import Annotated
 
 import typer
 
-from orchestrator.cli.options import AsJson, InventoryFile, SomeServices
+from orchestrator.cli.help import AFTER
+from orchestrator.cli.option_groups import together
+from orchestrator.cli.options import AsJson, Filter
 from orchestrator.cli.spark_options import SparkOptions, on_spark
 
 
 def register(app: typer.Typer) -> None:
     """Add the command to ``app``."""
-    app.command("compare")(on_spark(compare))
+    app.command("compare", rich_help_panel=AFTER)(together(which=Filter)(on_spark(compare)))
 
 
 def compare(
     *,
     context: typer.Context,
-    pair: Annotated[
-        str | None, typer.Option("--pair", metavar="NAME", help="The pair (default: the only one there is).")
-    ] = None,
-    services: SomeServices = None,
+    which: Filter,
     run: Annotated[
         str | None,
         typer.Option("--run", metavar="RUN", help="The fail-over that this is evidence for: its id, or last."),
@@ -34,14 +33,13 @@ def compare(
     html: Annotated[
         Path | None, typer.Option("--html", metavar="FILE", help="Also write the report as one HTML file.")
     ] = None,
-    inventory: InventoryFile = None,
     spark: SparkOptions,
     as_json: AsJson = False,
 ) -> None:
-    """Read what both sites hold, compare it, and say whether it is safe to fail back. Exit code 4: look at it.
+    """Compare both sites: is it safe to fail back?
 
-    It reads only. With --out it can be run again within the hour after it was stopped: what was read is not read
-    again.
+    Exit code 4: not shown to be safe. It reads only. With --out it can be run again within an hour after it was
+    stopped; what was read is not read again.
 
     \b
     Examples:
@@ -52,5 +50,5 @@ def compare(
     from orchestrator.cli.tools import tools as tools_of
 
     tools = tools_of(context)
-    request = CompareRequest(pair, tuple(services or ()), run, out, html)
-    raise typer.Exit(compare_pair(tools, tools.inventory(inventory), request, spark, as_json=as_json))
+    request = CompareRequest(which.pair, which.services, run, out, html)
+    raise typer.Exit(compare_pair(tools, tools.inventory(which.inventory), request, spark, as_json=as_json))

@@ -1,4 +1,4 @@
-"""``failover resume``, ``abort``, ``decide`` and ``approve``: the commands for a run that is not at its end."""
+"""``failover attach``, ``resume``, ``abort``, ``decide`` and ``approve``: the commands for a run that is not finished."""
 
 from __future__ import annotations
 
@@ -6,18 +6,51 @@ from typing import Annotated
 
 import typer
 
+from orchestrator.cli import completion
 from orchestrator.cli.family_options import given_of, of_answers
-from orchestrator.cli.options import SERVICE_FLAGS, AsJson, EventsAsJson, OnStall, Reason, RunName
+from orchestrator.cli.help import DAILY
+from orchestrator.cli.options import (
+    OUTAGE_SLO,
+    AsJson,
+    EventsAsJson,
+    NamedByOption,
+    OnStall,
+    OutageSlo,
+    Reason,
+    RunName,
+)
 from orchestrator.cli.render.terminal import is_attended
 from orchestrator.errors import DefinitionError
 
 
 def register(app: typer.Typer) -> None:
     """Add these commands to ``app``."""
-    app.command("resume", cls=of_answers())(resume)
-    app.command("abort")(abort)
-    app.command("decide")(decide)
-    app.command("approve")(approve)
+    app.command("attach", rich_help_panel=DAILY)(attach)
+    app.command("resume", cls=of_answers(), rich_help_panel=DAILY)(resume)
+    app.command("abort", rich_help_panel=DAILY)(abort)
+    app.command("decide", rich_help_panel=DAILY)(decide)
+    app.command("approve", rich_help_panel=DAILY)(approve)
+
+
+def attach(
+    context: typer.Context, run: RunName = None, slo: OutageSlo = OUTAGE_SLO, as_json: EventsAsJson = False
+) -> None:
+    """Follow a run that another process leads.
+
+    The same view as where the run was started, made from the record; the run does not notice. Open questions are shown
+    with the command that answers each. Ctrl-C detaches. The exit code is that of the run, or 0 if it continues.
+
+    \b
+    Examples:
+      failover attach
+      failover attach 20261120-0305 --json
+    """
+    from orchestrator.cli.commands.watch import seconds_of
+    from orchestrator.cli.runs.attach import attach_run
+    from orchestrator.cli.tools import tools as tools_of
+
+    slo_s = seconds_of("--outage-slo", slo)
+    raise typer.Exit(attach_run(tools_of(context), run, slo=slo_s, as_json=as_json))
 
 
 def resume(
@@ -25,29 +58,33 @@ def resume(
     run: RunName = None,
     as_json: EventsAsJson = False,
     on_stall: OnStall = None,
+    slo: OutageSlo = OUTAGE_SLO,
 ) -> None:
-    """Resume a run that is not finished.
+    """Resume an interrupted run.
 
-    It was interrupted or killed, or needs an operator.
+    Its process was stopped or killed, or the run needs an operator.
 
     \b
     Examples:
       failover resume
       failover resume last --xa decisions.yaml
     """
+    from orchestrator.cli.commands.watch import seconds_of
     from orchestrator.cli.runs.intervene import resume_run
     from orchestrator.cli.tools import tools as tools_of
     from orchestrator.operations.runs.intervene import Answers
 
     attended = is_attended() and not as_json
     answers = Answers(given_of(context), on_stall, attended)
-    raise typer.Exit(resume_run(tools_of(context), run, answers, as_json=as_json))
+    slo_s = seconds_of("--outage-slo", slo)
+    raise typer.Exit(resume_run(tools_of(context), run, answers, slo=slo_s, as_json=as_json))
 
 
 def abort(context: typer.Context, run: RunName = None, reason: Reason = "", as_json: EventsAsJson = False) -> None:
-    """Give activity back to the source, while that is possible.
+    """Roll back a run: the source serves again.
 
-    A service that is past its point of no return, or may be, goes on to its end or stops.
+    A service that is past its point of no return, or may be, is not rolled back: it continues, or stops. Exit code 10
+    says so.
 
     \b
     Example:
@@ -70,32 +107,44 @@ def decide(
             " retry, stop, waive, attest, accept, later; of transactions commit, rollback, stop.",
         ),
     ],
+    names: Annotated[
+        list[str] | None,
+        typer.Argument(
+            metavar="NAME",
+            help="The service, by name. Default: every service that asks it.",
+            autocompletion=completion.services,
+        ),
+    ] = None,
+    *,
     reason: Reason,
     gate: Annotated[
         str, typer.Option("--gate", metavar="GATE", help="The question, as shown by `failover runs show`.")
     ],
-    run: Annotated[str | None, typer.Option("--run", metavar="RUN", help="Default: the unfinished one.")] = None,
-    service: Annotated[
+    run: Annotated[
         str | None,
-        typer.Option(*SERVICE_FLAGS, metavar="NAME", help="Default: every lane it is open for."),
+        typer.Option("--run", metavar="RUN", help="Default: the unfinished one.", autocompletion=completion.runs),
     ] = None,
+    named: NamedByOption = None,
     item: Annotated[
         str | None, typer.Option("--item", metavar="ITEM", help="For a question about one transaction.")
     ] = None,
     as_json: EventsAsJson = False,
 ) -> None:
-    """Answer a question of a run that another process leads.
+    """Answer an open question of a run.
+
+    `failover runs show` lists the open questions, with the command that answers each. Without NAME the answer is for
+    every service that asks the same.
 
     \b
     Example:
-      failover decide escalate --gate bridge-lost --vpn Trading_VPN --reason "link is gone for hours, desk agrees"
+      failover decide escalate Trading_VPN --gate bridge-lost --reason "the link stays down for hours, change 4711"
     """
     from orchestrator.cli.runs.intervene import decide_for
     from orchestrator.cli.tools import tools as tools_of
     from orchestrator.operations.runs.intervene import Decision
     from orchestrator.operations.runtime import checked_text
 
-    decision = Decision(gate, choice, checked_text(reason, "--reason"), item, service)
+    decision = Decision(gate, choice, checked_text(reason, "--reason"), item, (*(names or ()), *(named or ())))
     raise typer.Exit(decide_for(tools_of(context), run, decision, as_json=as_json))
 
 
@@ -103,27 +152,25 @@ def approve(
     context: typer.Context,
     run: RunName = None,
     reason: Reason = "",
-    deny: Annotated[bool, typer.Option("--deny", help="Say no: nothing begins, nothing is changed.")] = False,
+    deny: Annotated[bool, typer.Option("--deny", help="Deny it: the run does not start.")] = False,
     break_glass: Annotated[
         str | None,
-        typer.Option("--break-glass", metavar="REASON", help="Let it begin without the approvals; recorded."),
+        typer.Option("--break-glass", metavar="REASON", help="Let it start without the approvals; recorded."),
     ] = None,
     yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not show the plan and ask.")] = False,
-    show: Annotated[
-        bool, typer.Option("--show", help="Show the whole plan, with every command, and say nothing about it.")
-    ] = False,
+    show: Annotated[bool, typer.Option("--show", help="Only show the whole plan, with every command.")] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Agree to the plan of a run that waits for it.
+    """Approve or deny a run that waits for approval.
 
-    From an account of your own: the word of the requester does not count.
+    Use an account of your own: the approval of the requester does not count.
 
     \b
     Examples:
       failover approve 20261120-0305 --show
       failover approve 20261120-0305 --reason "change 4711"
       failover approve --deny --reason "not before the market closes"
-      failover approve last --break-glass "nobody else can be reached"
+      failover approve last --break-glass "no other approver can be reached"
     """
     from orchestrator.cli.runs.approve import approve_run, show_run
     from orchestrator.cli.tools import tools as tools_of

@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from orchestrator.cli.help import BUILD
 from orchestrator.cli.options import AsJson
 
 _RUNBOOK = typer.Typer(help="Runbooks: list, show, lint, explore, graph, schema.", no_args_is_help=True)
@@ -28,8 +29,8 @@ def _of_all() -> None:
 
 def register(app: typer.Typer) -> None:
     """Add these commands to ``app``."""
-    app.add_typer(_RUNBOOK, name="runbook")
-    app.add_typer(_INVENTORY, name="inventory")
+    app.add_typer(_RUNBOOK, name="runbook", rich_help_panel=BUILD)
+    app.add_typer(_INVENTORY, name="inventory", rich_help_panel=BUILD)
 
 
 @_RUNBOOK.command("list")
@@ -97,17 +98,17 @@ def explore_runbook(
             "--disturbances",
             metavar="N",
             min=0,
-            help="Mishaps, kills, aborts and doings of others in one story, at most.",
+            help="Failures, kills, aborts and actions of others in one story, at most.",
         ),
     ] = 1,
     states: Annotated[
-        int, typer.Option("--states", metavar="N", min=1, help="States to look at, at most, in each walk.")
+        int, typer.Option("--states", metavar="N", min=1, help="States to visit in each walk, at most.")
     ] = 400_000,
     as_json: AsJson = False,
 ) -> None:
     """Every way a runbook can go, over a model of a pair.
 
-    Outcomes, decisions, kills and mishaps; no device is asked. A runbook that claims what belongs to a whole site is
+    Outcomes, decisions, kills and failures; no device is asked. A runbook that claims what belongs to a whole site is
     also explored with two services of the same sites. Prints the counts, and the shortest way to each broken promise.
     Exit code 4 if there is one, or if the runbook has words that the model does not know.
 

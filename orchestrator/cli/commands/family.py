@@ -7,11 +7,10 @@ from typing import Annotated
 
 import typer
 
+from orchestrator.cli.help import BUILD
 from orchestrator.cli.options import AsJson, InventoryFile, PairName
 
-_FAMILY = typer.Typer(
-    help="Families, the kinds of replicated systems: list, show, lint, test, new.", no_args_is_help=True
-)
+_FAMILY = typer.Typer(help="Kinds of replicated systems: list, show, lint, test, new.", no_args_is_help=True)
 _File = Annotated[Path, typer.Argument(metavar="FILE")]
 _Name = Annotated[str, typer.Argument(metavar="NAME", help="Its name, as in `failover family list`.")]
 
@@ -26,7 +25,7 @@ def _of_all() -> None:
 
 def register(app: typer.Typer) -> None:
     """Add these commands to ``app``."""
-    app.add_typer(_FAMILY, name="family")
+    app.add_typer(_FAMILY, name="family", rich_help_panel=BUILD)
 
 
 @_FAMILY.command("list")
@@ -72,7 +71,7 @@ def lint_family(file: _File, as_json: AsJson = False) -> None:
 
 @_FAMILY.command("new")
 def new_family(name: Annotated[str, typer.Argument(metavar="NAME", help="What the family shall be called.")]) -> None:
-    """Print a commented file that declares a family, to begin with.
+    """Print a commented file that declares a family, to start from.
 
     \b
     Example:
@@ -89,19 +88,28 @@ def test_family(
     name: _Name,
     inventory: InventoryFile = None,
     pair: PairName = None,
+    change: Annotated[
+        str | None,
+        typer.Option(
+            "--change",
+            metavar="SITE",
+            help="Also do each action at SITE and roll it back: its first service is CLOSED for a while.",
+        ),
+    ] = None,
     as_json: AsJson = False,
 ) -> None:
     """Check the laws that every family keeps. Exit code 4 if one is broken.
 
-    With an inventory, the pairs of the family are read too, through sessions that can only read. No changing command is
-    sent, so the laws of changes are not among these (docs/families.md).
+    With an inventory, the pairs of the family are read too, through sessions that can only read. Nothing is changed
+    without --change, which names the one site whose actions are done and rolled back (docs/reference/families.md).
 
     \b
     Examples:
       failover family test ledger
       failover family test ledger --inventory sites.yaml
+      failover family test ledger --inventory sites.yaml --change test-ny
     """
     from orchestrator.cli.render.families import print_laws
     from orchestrator.cli.tools import tools as tools_of
 
-    raise typer.Exit(print_laws(tools_of(context), name, inventory, pair, as_json=as_json))
+    raise typer.Exit(print_laws(tools_of(context), name, inventory, pair, change, as_json=as_json))

@@ -7,21 +7,21 @@ from typing import Annotated
 import typer
 
 from orchestrator.cli.commands.watch import Interval, seconds_of
-from orchestrator.cli.options import All, InventoryFile, LinesAsJson, PairName, Services, Yes
+from orchestrator.cli.help import AFTER
+from orchestrator.cli.option_groups import together
+from orchestrator.cli.options import LinesAsJson, Selection, Yes, site_option
 
 
 def register(app: typer.Typer) -> None:
     """Add this command to ``app``."""
-    app.command("guard")(guard)
+    app.command("guard", rich_help_panel=AFTER)(guard)
 
 
+@together(which=Selection)
 def guard(
     context: typer.Context,
-    site: Annotated[str, typer.Option("--site", metavar="SITE", help="The failed site.")],
-    services: Services = None,
-    everything: All = False,
-    pair: PairName = None,
-    inventory: InventoryFile = None,
+    which: Selection,
+    site: Annotated[str, site_option("The failed site.")],
     interval: Interval = "2s",
     yes: Yes = False,
     reason: Annotated[
@@ -29,29 +29,35 @@ def guard(
     ] = "the failed site is guarded",
     as_json: LinesAsJson = False,
 ) -> None:
-    """Wait for a failed site, and make it safe once it answers.
+    """Fence a failed site as soon as it answers.
 
-    The moment it answers, its doors are shut and it is made standby, without asking again. Asks once, at the start,
-    unless --yes is given. What it does is a recorded run, and only while the other site says that it is active. Ends
-    when the site is standby and fenced, or restored, or with Ctrl-C. Of AMPS, the client transports of the
-    instance are disabled whenever they are enabled, until it is restored. Default: every service of the pair.
+    It is made standby too. The command asks once, at the start (--yes does not ask), and then acts without asking.
+    What it does is a recorded run, and only while the other site reports that it is active. It ends when the site is
+    standby and fenced, when the site was restored, or with Ctrl-C. Of AMPS, it disables the client transports of the
+    instance whenever they are enabled, until the instance is restored. Default: every service of the pair.
 
     \b
     Examples:
       failover guard --site ny
-      failover guard --site ny --yes --reason "power is out; back at some time in the night"
+      failover guard --site ny --yes --reason "power is out; expected back at 04:00"
     """
-    from orchestrator.cli.pairs.guard import guard_site
+    from orchestrator.cli.pairs.connecting import say_connecting
     from orchestrator.cli.tools import tools as tools_of
-    from orchestrator.operations.guard.request import GuardRequest
     from orchestrator.operations.runtime import checked_text
+
+    interval_s, why, tools = seconds_of("--interval", interval), checked_text(reason, "--reason"), tools_of(context)
+    inventory = tools.inventory(which.inventory)
+    if not as_json:
+        say_connecting(tools, inventory, which.pair)
+    from orchestrator.cli.pairs.guard import guard_site  # takes longer to load than all before
+    from orchestrator.operations.guard.request import GuardRequest
 
     request = GuardRequest(
         site=site,
-        services=() if everything else tuple(services or ()),
-        pair=pair,
-        inventory=inventory,
-        interval_s=seconds_of("--interval", interval),
-        reason=checked_text(reason, "--reason"),
+        services=() if which.everything else which.services,
+        pair=which.pair,
+        inventory=which.inventory,
+        interval_s=interval_s,
+        reason=why,
     )
-    raise typer.Exit(guard_site(tools_of(context), request, yes=yes, as_json=as_json))
+    raise typer.Exit(guard_site(tools, inventory, request, yes=yes, as_json=as_json))

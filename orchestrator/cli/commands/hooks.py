@@ -1,4 +1,4 @@
-"""``failover hooks …``: what hooks are still to be told of, and telling them."""
+"""``failover hooks …``: what hooks still have to receive, and its delivery."""
 
 from __future__ import annotations
 
@@ -6,17 +6,18 @@ from typing import Annotated
 
 import typer
 
+from orchestrator.cli.help import AFTER
 from orchestrator.cli.options import AsJson
 
-_APP = typer.Typer(help="Hooks: what they are still to be told of; tell them.", no_args_is_help=True)
+_APP = typer.Typer(help="List and redeliver pending notifications.", no_args_is_help=True)
 _Run = Annotated[
-    str | None, typer.Argument(metavar="RUN", help="Its name, a beginning of it, or 'last' (default: all runs).")
+    str | None, typer.Argument(metavar="RUN", help="Run ID, unique prefix, or 'last' (default: all runs).")
 ]
 
 
 def register(app: typer.Typer) -> None:
     """Add these commands to ``app``."""
-    app.add_typer(_APP, name="hooks")
+    app.add_typer(_APP, name="hooks", rich_help_panel=AFTER)
 
 
 @_APP.command("list")
@@ -52,7 +53,7 @@ def flush_hooks(context: typer.Context, run: _Run = None, as_json: AsJson = Fals
 @_APP.command("drop")
 def drop_hooks(
     context: typer.Context,
-    run: Annotated[str, typer.Argument(metavar="RUN", help="Its name, a beginning of it, or 'last'.")],
+    run: Annotated[str, typer.Argument(metavar="RUN", help="Run ID, unique prefix, or 'last'.")],
     hook: Annotated[str | None, typer.Option("--hook", metavar="NAME", help="Default: every hook of it.")] = None,
     as_json: AsJson = False,
 ) -> None:

@@ -8,6 +8,8 @@ from typing import Annotated
 
 import typer
 
+from orchestrator.cli.help import DEVELOP
+
 
 class Link(StrEnum):
     """How the links between the AMPS instances of a lab acknowledge."""
@@ -29,7 +31,7 @@ _APP = typer.Typer(help="Simulated sites: serve them on real ports, reset them."
 
 def register(app: typer.Typer) -> None:
     """Add these commands to ``app``."""
-    app.add_typer(_APP, name="lab")
+    app.add_typer(_APP, name="lab", rich_help_panel=DEVELOP)
 
 
 @_APP.command("up")
@@ -84,7 +86,7 @@ def up(
     \b
     Examples, each in two terminals:
       failover lab up
-      failover controlled --inventory lab.yaml --vpn Trading_VPN
+      failover controlled Trading_VPN --inventory lab.yaml
     \b
       failover lab up --adapter solace-cli
       failover status --inventory lab.yaml
@@ -168,9 +170,11 @@ def reset(
     directory: Annotated[
         Path | None, typer.Option("--directory", "-d", metavar="DIR", help="The sites of the lab that is kept there.")
     ] = None,
-    force: Annotated[bool, typer.Option("--force", help="Also beneath an unfinished run that nobody leads.")] = False,
+    force: Annotated[
+        bool, typer.Option("--force", help="Also below an unfinished run that no process leads.")
+    ] = False,
 ) -> None:
-    """Start the embedded simulated pair anew.
+    """Reset the embedded simulated pair.
 
     New York is active then, New Jersey standby. With --directory, the sites of a lab instead, appliances or AMPS
     instances, whether or not it is up. Their shape stays; faults that it was given are forgotten. It is refused beside

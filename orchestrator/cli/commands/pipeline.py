@@ -7,6 +7,7 @@ from typing import Annotated
 import typer
 
 from orchestrator.cli.commands import pipeline_watch
+from orchestrator.cli.help import AFTER
 from orchestrator.cli.options import AsJson
 from orchestrator.cli.spark_options import SparkOptions, on_spark
 
@@ -29,7 +30,7 @@ Skew = Annotated[
 def register(app: typer.Typer) -> None:
     """Add these commands to ``app``."""
     pipeline_watch.register(_APP)
-    app.add_typer(_APP, name="pipeline")
+    app.add_typer(_APP, name="pipeline", rich_help_panel=AFTER)
 
 
 @_APP.command("reconcile")
@@ -60,7 +61,7 @@ def reconcile(
     out: Out = None,
     as_json: AsJson = False,
 ) -> None:
-    """What differs between two exports, what was lost, and is it safe to fail back. Exit code 4: look at it.
+    """What differs between two exports, what was lost, and is it safe to fail back. Exit code 4: a person should read it.
 
     \b
     Example:

@@ -27,7 +27,7 @@ def watch(
     ],
     spark: SparkOptions,
     checkpoint: Annotated[
-        str, typer.Option("--checkpoint", metavar="DIR", help="What it remembers, to go on after it was stopped.")
+        str, typer.Option("--checkpoint", metavar="DIR", help="What it remembers, to continue after it was stopped.")
     ],
     out: Annotated[
         str | None,
@@ -36,7 +36,7 @@ def watch(
     available_now: Annotated[
         bool, typer.Option("--available-now", "--once", help="Read what is there, then end; for cron.")
     ] = False,
-    interval: Annotated[str, _time("--interval", "How often new readings are looked for.")] = "5s",
+    interval: Annotated[str, _time("--interval", "How often to search for new readings.")] = "5s",
     window: Annotated[str, _time("--window", "Rates are taken from readings of so long.")] = "5m",
     stall: Annotated[str, _time("--stall", "Longer without progress, and not empty, is stalled.")] = "2m",
     late: Annotated[str, _time("--late", "So long a reading is waited for before younger ones count.")] = "30s",
@@ -45,8 +45,8 @@ def watch(
 ) -> None:
     """Follow kept readings: drain rate, time until empty and until full, stalls; alerts as CloudEvents.
 
-    Goes on until Ctrl-C, and where it stopped when it is started again: no alert is lost or written twice. Exit code
-    4 when an alarm was on at the end, or a line could not be used.
+    It runs until Ctrl-C, and continues where it stopped when it is started again: no alert is lost or written twice.
+    Exit code 4 when an alarm was on at the end, or a line could not be used.
 
     \b
     Examples:

@@ -9,75 +9,86 @@ from typing import Annotated
 import typer
 
 from orchestrator.cli.family_options import given_of, of_kind
+from orchestrator.cli.help import AFTER, DAILY, DECIDE
 from orchestrator.cli.option_groups import together
-from orchestrator.cli.options import All, InventoryFile, OnStall, PairName, Services
+from orchestrator.cli.options import OnStall, Selection, site_option
 from orchestrator.cli.render.terminal import is_attended
 from orchestrator.cli.run_options import Beginning
 from orchestrator.errors import DefinitionError
 
 _UNCONTROLLED = """\
-The active site is lost: let its mate take over. What only the lost site holds stays there.
+The active site is lost: its mate takes over.
 
-If the fence plan of the lost site has a command, that is run and proven first; otherwise somebody answers for it.
+Messages that only the lost site holds stay there.
+If the fence plan of the lost site has a command, the run executes and proves it first. Otherwise an operator confirms the
+fence by name.
 
 \b
 Examples:
-  failover uncontrolled --vpn Trading_VPN --failed ny
-  failover uncontrolled --all --failed ny --yes --attest "cables of both NABs pulled, J. Doe, 03:12"
-  failover uncontrolled --all --failed ny --yes --reason "power is out in the whole building"
-  failover uncontrolled --all --failed ny --isolated --yes --reason "backbone cut, management answers"
-  failover uncontrolled --service orders --failed ny --yes --attest "host is off, J. Doe" --accept-loss "DR, head of desk"
+  failover uncontrolled Trading_VPN --site ny
+  failover uncontrolled --all --site ny --yes --attest "cables of both NABs pulled, J. Doe, 03:12"
+  failover uncontrolled --all --site ny --yes --reason "power is out in the whole building"
+  failover uncontrolled --all --site ny --isolated --yes --reason "backbone cut, management answers"
+  failover uncontrolled orders --site ny --yes --attest "host is off, J. Doe" --accept-loss "DR, head of desk"
 """
 _RESTORE = """\
 Bring a lost site back as standby.
 
-Its clients stay out until it is standby; then it is synchronised again.
+Its clients are kept out until it is standby. Then it is synchronised again.
 
 \b
 Examples:
-  failover restore --vpn Trading_VPN --site ny
+  failover restore Trading_VPN --site ny
   failover restore --all --site ny --yes --xa decisions.yaml --spool lost
-  failover restore --service orders --site ny --bootstrap --yes --attest "journal moved to /save, J. Doe"
+  failover restore orders --site ny --bootstrap --yes --attest "journal moved to /save, J. Doe"
 """
 _FAILBACK = """\
-Give activity back, once that is shown to be safe.
+Give activity back to a restored site.
 
-It goes to a restored site, and step by step as in a planned move.
+It starts only once that is shown to be safe. The steps are those of a planned move.
 
 \b
 Examples:
-  failover failback --vpn Trading_VPN --to ny
-  failover failback --all --to ny --yes --xa decisions.yaml --evidence evidence/report.json
-  failover failback --vpn Trading_VPN --to ny --evidence take
-  failover failback --all --to ny --yes --xa decisions.yaml --attest "depths of all queues equal, J. Doe, 09:40"
-  failover failback --all --to ny --yes --xa decisions.yaml --accept-risk "agreed with the desk: duplicates are dropped"
+  failover failback Trading_VPN --site ny
+  failover failback --all --site ny --yes --xa decisions.yaml --evidence evidence/report.json
+  failover failback Trading_VPN --site ny --evidence take
+  failover failback --all --site ny --yes --xa decisions.yaml --attest "depths of all queues equal, J. Doe, 09:40"
+  failover failback --all --site ny --yes --xa decisions.yaml --accept-risk "change 4711: duplicates are dropped"
 """
-Failed = Annotated[str, typer.Option("--failed", metavar="SITE", help="The site that is lost.")]
+Failed = Annotated[str, site_option("The site that is lost.", "--failed")]
 Attest = Annotated[
     str | None,
-    typer.Option("--attest", metavar="TEXT", help="How the failed site is fenced, who did it, when; recorded."),
+    typer.Option(
+        "--attest",
+        metavar="TEXT",
+        help="How the failed site is fenced, who did it, when; recorded.",
+        rich_help_panel=DECIDE,
+    ),
 ]
 Reason = Annotated[
-    str | None, typer.Option("--reason", metavar="TEXT", help="Why to go on without a proven fence; recorded.")
+    str | None,
+    typer.Option(
+        "--reason", metavar="TEXT", help="Why to continue without a proven fence; recorded.", rich_help_panel=DECIDE
+    ),
 ]
-FenceFirst = Annotated[bool, typer.Option("--fence-first", help="Do not offer to go on without a fence.")]
+FenceFirst = Annotated[
+    bool,
+    typer.Option("--fence-first", help="Do not offer to continue without a fence.", rich_help_panel=DECIDE),
+]
 
 
 def register(app: typer.Typer) -> None:
     """Add these commands to ``app``."""
-    app.command("uncontrolled", help=_UNCONTROLLED, cls=of_kind("uncontrolled"))(uncontrolled)
-    app.command("restore", help=_RESTORE, cls=of_kind("restore"))(restore)
-    app.command("failback", help=_FAILBACK, cls=of_kind("failback"))(failback)
+    app.command("uncontrolled", help=_UNCONTROLLED, cls=of_kind("uncontrolled"), rich_help_panel=DAILY)(uncontrolled)
+    app.command("restore", help=_RESTORE, cls=of_kind("restore"), rich_help_panel=AFTER)(restore)
+    app.command("failback", help=_FAILBACK, cls=of_kind("failback"), rich_help_panel=AFTER)(failback)
 
 
-@together(begin=Beginning)
+@together(which=Selection, begin=Beginning)
 def uncontrolled(
     context: typer.Context,
-    failed: Failed,
-    services: Services = None,
-    everything: All = False,
-    pair: PairName = None,
-    inventory: InventoryFile = None,
+    which: Selection,
+    site: Failed,
     attest: Attest = None,
     reason: Reason = None,
     fence_first: FenceFirst = False,
@@ -90,15 +101,15 @@ def uncontrolled(
 
     tools = tools_of(context)
     request = UncontrolledRequest(
-        inventory=inventory,
-        services=services or (),
-        everything=everything,
-        pair=pair,
+        inventory=which.inventory,
+        services=which.services,
+        everything=which.everything,
+        pair=which.pair,
         given=given_of(context),
         fail_fast=begin.fail_fast,
         is_attended=is_attended() and not begin.as_json,
         is_settled=begin.yes and not begin.dry_run,
-        failed=failed,
+        failed=site,
         attest=attest,
         reason=reason,
         fence_first=fence_first,
@@ -106,14 +117,11 @@ def uncontrolled(
     raise typer.Exit(start(tools, uncontrolled_plan(tools, request), "uncontrolled", begin))
 
 
-@together(begin=Beginning)
+@together(which=Selection, begin=Beginning)
 def restore(
     context: typer.Context,
-    site: Annotated[str, typer.Option("--site", metavar="SITE", help="The site that comes back.")],
-    services: Services = None,
-    everything: All = False,
-    pair: PairName = None,
-    inventory: InventoryFile = None,
+    which: Selection,
+    site: Annotated[str, site_option("The site that comes back.")],
     *,
     begin: Beginning,
 ) -> None:
@@ -123,10 +131,10 @@ def restore(
 
     tools = tools_of(context)
     request = RestoreRequest(
-        inventory=inventory,
-        services=services or (),
-        everything=everything,
-        pair=pair,
+        inventory=which.inventory,
+        services=which.services,
+        everything=which.everything,
+        pair=which.pair,
         given=given_of(context),
         fail_fast=begin.fail_fast,
         is_attended=is_attended() and not begin.as_json,
@@ -137,25 +145,33 @@ def restore(
     raise typer.Exit(start(tools, plan, "restore", begin, recorded_options(plan, "restore", request.given)))
 
 
-@together(begin=Beginning)
+@together(which=Selection, begin=Beginning)
 def failback(
     context: typer.Context,
-    to: Annotated[str | None, typer.Option("--to", metavar="SITE", help="Default: the home site.")] = None,
-    services: Services = None,
-    everything: All = False,
-    pair: PairName = None,
-    inventory: InventoryFile = None,
+    which: Selection,
+    site: Annotated[
+        str | None, site_option("The site that is to serve again (default: the home site).", "--to")
+    ] = None,
     failed_over_at: Annotated[
         str | None,
-        typer.Option("--failed-over-at", metavar="TIME", help="ISO 8601; only needed when no record tells."),
+        typer.Option("--failed-over-at", metavar="TIME", help="ISO 8601; only needed if no record has it."),
     ] = None,
     accept_risk: Annotated[
-        str | None, typer.Option("--accept-risk", metavar="TEXT", help="Go back though it is not shown to be safe.")
+        str | None,
+        typer.Option(
+            "--accept-risk",
+            metavar="TEXT",
+            help="Why to fail back though it is not shown to be safe; recorded.",
+            rich_help_panel=DECIDE,
+        ),
     ] = None,
     attest: Annotated[
         str | None,
         typer.Option(
-            "--attest", metavar="TEXT", help="Who compared the endpoints of both sites, how, when; recorded."
+            "--attest",
+            metavar="TEXT",
+            help="Who compared the endpoints of both sites, how, when; recorded.",
+            rich_help_panel=DECIDE,
         ),
     ] = None,
     evidence: Annotated[
@@ -164,10 +180,12 @@ def failback(
             "--evidence",
             metavar="REPORT|take",
             help="report.json of `compare` that shows it is safe; take: read and compare both sites now.",
+            rich_help_panel=DECIDE,
         ),
     ] = None,
     evidence_age: Annotated[
-        str, typer.Option("--evidence-age", metavar="TIME", help="How old its snapshots may be.")
+        str,
+        typer.Option("--evidence-age", metavar="TIME", help="Maximum age of its snapshots.", rich_help_panel=DECIDE),
     ] = "15m",
     on_stall: OnStall = None,
     *,
@@ -186,16 +204,16 @@ def failback(
 
     tools = tools_of(context)
     request = FailbackRequest(
-        inventory=inventory,
-        services=services or (),
-        everything=everything,
-        pair=pair,
+        inventory=which.inventory,
+        services=which.services,
+        everything=which.everything,
+        pair=which.pair,
         given=given_of(context),
         on_stall=on_stall,
         fail_fast=begin.fail_fast,
         is_attended=is_attended() and not begin.as_json,
         is_settled=begin.yes and not begin.dry_run,
-        to=to,
+        to=site,
         failed_over_at=None if failed_over_at is None else _moment(failed_over_at),
         accept_risk=accept_risk,
         attest=attest,
@@ -211,5 +229,5 @@ def _moment(text: str) -> float:
     try:
         moment = datetime.fromisoformat(text)
     except ValueError as error:
-        raise DefinitionError(f"{text!r} is no time", hint="for example 2026-11-20T03:05:00Z") from error
+        raise DefinitionError(f"{text!r} is not a time", hint="for example 2026-11-20T03:05:00Z") from error
     return (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp()

@@ -6,7 +6,8 @@ from typing import Annotated, Any, Literal
 
 import typer
 
-from orchestrator.cli.options import All, EventsAsJson, InventoryFile, PairName, Services, Yes
+from orchestrator.cli.help import BEFORE
+from orchestrator.cli.options import All, EventsAsJson, InventoryFile, NamedByOption, PairName, Yes, site_option
 
 _HELP = """\
 Rehearse a fail-over on a simulated copy of the pair.
@@ -18,10 +19,10 @@ understood too, such as --xa, --on-bridge-loss or --attest. Exit codes are those
 \b
 Examples:
   failover rehearse controlled --all
-  failover rehearse controlled --vpn Trading_VPN --drill bridge-lost --fast
+  failover rehearse controlled Trading_VPN --drill bridge-lost --fast
   failover rehearse uncontrolled --all --inventory sites.yaml --seed 7 --attest "cables pulled"
-  failover rehearse restore --service orders --site ny --inventory amps.yaml --fast
-  failover rehearse repair --vpn Trading_VPN --to nj --both-active --accept-loss "a test"
+  failover rehearse restore orders --site ny --inventory amps.yaml --fast
+  failover rehearse repair Trading_VPN --site nj --both-active --accept-loss "a test"
   failover rehearse controlled --all --fast --json --on-bridge-loss revert --fault 'drain: bridge down'
 """
 
@@ -29,7 +30,7 @@ Examples:
 def register(app: typer.Typer) -> None:
     """Add this command to ``app``."""
     more = {"allow_extra_args": True, "ignore_unknown_options": True}
-    app.command("rehearse", help=_HELP, context_settings=more)(rehearse)
+    app.command("rehearse", help=_HELP, context_settings=more, rich_help_panel=BEFORE)(rehearse)
 
 
 def rehearse(
@@ -38,16 +39,12 @@ def rehearse(
         Literal["controlled", "uncontrolled", "restore", "failback", "repair"],
         typer.Argument(metavar="KIND", help="What is rehearsed."),
     ],
-    services: Services = None,
+    named: NamedByOption = None,
     everything: All = False,
     pair: PairName = None,
     site: Annotated[
         str | None,
-        typer.Option(
-            *("--from", "--failed", "--site", "--to"),
-            metavar="SITE",
-            help="As the rehearsed command has it (default: the home site).",
-        ),
+        site_option("As the rehearsed command has it (default: the home site).", "--from", "--failed", "--to"),
     ] = None,
     inventory: InventoryFile = None,
     fault: Annotated[
@@ -58,10 +55,10 @@ def rehearse(
         str | None, typer.Option("--drill", metavar="NAME|FILE", help="A file of faults; examples/drills has some.")
     ] = None,
     seed: Annotated[
-        int | None, typer.Option("--seed", metavar="N", min=0, help="The same one gives the same pair again.")
+        int | None, typer.Option("--seed", metavar="N", min=0, help="The same seed makes the same copy.")
     ] = None,
     fast: Annotated[
-        bool, typer.Option("--fast", help="Ten times as fast, but not while you decide; unattended: at once.")
+        bool, typer.Option("--fast", help="Ten times as fast, except while you decide; unattended: at once.")
     ] = False,
     keep: Annotated[
         bool, typer.Option("--keep", help="Keep its record and its simulated pair, and say where they are.")
@@ -78,9 +75,11 @@ def rehearse(
     from orchestrator.cli.tools import tools as tools_of
     from orchestrator.operations.rehearsal.rehearse import RehearsalRequest
 
+    program: Any = context.find_root().command
+    rehearsed = program.commands[kind].make_context(kind, list(context.args), resilient_parsing=True).params
     request = RehearsalRequest(
         kind=kind,
-        services=tuple(services or ()),
+        services=(*(rehearsed["names"] or ()), *(named or ())),
         everything=everything,
         pair=pair,
         site=site,
@@ -95,5 +94,4 @@ def rehearse(
         attended=is_attended() and not as_json,
         more=tuple(context.args),
     )
-    program: Any = context.find_root().command
     raise typer.Exit(run_rehearsal(tools_of(context), request, program, yes=yes, as_json=as_json))

@@ -6,12 +6,13 @@ from typing import Annotated
 
 import typer
 
+from orchestrator.cli.help import AFTER, DECIDE, GroupedCommand
 from orchestrator.cli.option_groups import together
-from orchestrator.cli.options import All, InventoryFile, PairName, Services
+from orchestrator.cli.options import Selection, site_option
 from orchestrator.cli.run_options import Beginning
 
 _REPAIR = """\
-Both sites are standby, or both are active: leave one active.
+Leave one site active where both are, or none is.
 
 It reads both roles, and shows how many messages each site holds for its mate. You choose the site to be active. If no
 site is active, that one is activated once the other one's replication queue is empty. If both are active, the other one
@@ -19,35 +20,33 @@ becomes standby and keeps what is in its replication queue: an operator accepts 
 
 \b
 Examples:
-  failover repair --vpn Trading_VPN --to ny --dry-run
-  failover repair --vpn Trading_VPN --to ny
-  failover repair --all --to nj --yes --json
-  failover repair --vpn Trading_VPN --to nj --yes --accept-loss "resent by the desk, J. Doe, 03:12"
+  failover repair Trading_VPN --site ny --dry-run
+  failover repair Trading_VPN --site ny
+  failover repair --all --site nj --yes --json
+  failover repair Trading_VPN --site nj --yes --accept-loss "resent by the publishers, J. Doe, 03:12"
 """
-To = Annotated[str, typer.Option("--to", metavar="SITE", help="The site that is to be active.")]
+To = Annotated[str, site_option("The site that is to be active.", "--to")]
 AcceptLoss = Annotated[
     str | None,
     typer.Option(
         "--accept-loss",
         metavar="TEXT",
         help="Who accepts, and why, that messages stay at the other site only; recorded.",
+        rich_help_panel=DECIDE,
     ),
 ]
 
 
 def register(app: typer.Typer) -> None:
     """Add this command to ``app``."""
-    app.command("repair", help=_REPAIR)(repair)
+    app.command("repair", help=_REPAIR, cls=GroupedCommand, rich_help_panel=AFTER)(repair)
 
 
-@together(begin=Beginning)
+@together(which=Selection, begin=Beginning)
 def repair(
     context: typer.Context,
-    to: To,
-    services: Services = None,
-    everything: All = False,
-    pair: PairName = None,
-    inventory: InventoryFile = None,
+    which: Selection,
+    site: To,
     accept_loss: AcceptLoss = None,
     *,
     begin: Beginning,
@@ -57,5 +56,7 @@ def repair(
     from orchestrator.operations.runs.plan_repair import RepairRequest, repair_plan
 
     tools = tools_of(context)
-    request = RepairRequest(inventory, services or (), everything, pair, to, accept_loss, begin.fail_fast)
+    request = RepairRequest(
+        which.inventory, which.services, which.everything, which.pair, site, accept_loss, begin.fail_fast
+    )
     raise typer.Exit(start(tools, repair_plan(tools, request), "repair", begin))

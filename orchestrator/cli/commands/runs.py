@@ -7,7 +7,9 @@ from typing import Annotated
 
 import typer
 
-from orchestrator.cli.options import AsJson, EventsAsJson, PastRunName
+from orchestrator.cli.help import DAILY, GroupedCommand
+from orchestrator.cli.options import AsJson, EventsAsJson, Names, OutputForm, PastRunName
+from orchestrator.cli.render.forms import Form, form_of
 from orchestrator.errors import DefinitionError
 
 _APP = typer.Typer(help="The record: list, show, report, export, verify, keygen.", no_args_is_help=True)
@@ -15,25 +17,50 @@ _APP = typer.Typer(help="The record: list, show, report, export, verify, keygen.
 
 def register(app: typer.Typer) -> None:
     """Add these commands to ``app``."""
-    app.add_typer(_APP, name="runs")
+    app.add_typer(_APP, name="runs", rich_help_panel=DAILY)
 
 
-@_APP.command("list")
+@_APP.command("list", cls=GroupedCommand)
 def list_runs(
     context: typer.Context,
+    names: Names = None,
+    limit: Annotated[int, typer.Option("--limit", "-n", metavar="N", min=1, help="Number of runs to show.")] = 20,
+    status: Annotated[
+        str | None,
+        typer.Option("--status", metavar="WORD", help="Only runs with this outcome or status: done, interrupted, …"),
+    ] = None,
+    by: Annotated[
+        str | None, typer.Option("--by", metavar="NAME", help="Only runs that this operator started.")
+    ] = None,
+    runbook: Annotated[
+        str | None, typer.Option("--runbook", metavar="TEXT", help="Only runbooks with this in their name.")
+    ] = None,
+    since: Annotated[
+        str | None,
+        typer.Option("--since", metavar="TIME", help="Only runs since then: 7d, 12h, or 2026-11-20T03:05:00Z."),
+    ] = None,
+    output: OutputForm = Form.TEXT,
     as_json: AsJson = False,
-    limit: Annotated[int, typer.Option("--limit", "-n", metavar="N", min=1, help="The newest so many.")] = 20,
 ) -> None:
-    """All runs, newest first. Exit code 4 if the record of one cannot be read.
+    """List runs, newest first.
+
+    Each with its outcome, start, duration, longest outage, and who started it. Exit code 4 if the record of one cannot
+    be read.
 
     \b
-    Example:
+    Examples:
       failover runs list --limit 5
+      failover runs list Trading_VPN --status needs-operator --since 7d
+      failover runs list -o wide
     """
-    from orchestrator.cli.render.records import print_list
+    from orchestrator.cli.commands.watch import moment_before
+    from orchestrator.cli.render.runs_list import RunFilter, print_list
     from orchestrator.cli.tools import tools as tools_of
 
-    raise typer.Exit(print_list(tools_of(context), limit, as_json=as_json))
+    tools = tools_of(context)
+    start = None if since is None else moment_before("--since", since, tools.clock.now())
+    wanted = RunFilter(tuple(names or ()), status, by, runbook, start)
+    raise typer.Exit(print_list(tools, limit, wanted, form_of(output, as_json=as_json)))
 
 
 @_APP.command("show")
@@ -67,18 +94,43 @@ def run_schema() -> None:
 
 
 @_APP.command("report")
-def report_run(context: typer.Context, run: PastRunName = None, as_json: EventsAsJson = False) -> None:
-    """Everything that happened in one run, a line an event.
+def report_run(
+    context: typer.Context,
+    run: PastRunName = None,
+    as_json: EventsAsJson = False,
+    html: Annotated[
+        Path | None, typer.Option("--html", metavar="FILE", help="One HTML file that checks its own records.")
+    ] = None,
+    outputs: Annotated[
+        list[Path] | None,
+        typer.Option("--output", "-o", metavar="FILE", help="FILE.html, FILE.md or FILE.json; repeat for several."),
+    ] = None,
+) -> None:
+    """Everything that happened in one run, a line an event; or as a document.
+
+    The document has a timeline, decisions, commands, readings, and the predictions.
 
     \b
     Examples:
       failover runs report last
       failover runs report 20261120-0305 --json
+      failover runs report last --html report.html
+      failover runs report last -o report.md -o report.json
     """
-    from orchestrator.cli.render.records import print_story
     from orchestrator.cli.tools import tools as tools_of
 
-    print_story(tools_of(context), run, as_json=as_json)
+    if html is None and not outputs:
+        from orchestrator.cli.render.records import print_story
+
+        print_story(tools_of(context), run, as_json=as_json)
+        return
+    from orchestrator.cli.render.run_files import formats_of, write_documents
+
+    if as_json:
+        raise DefinitionError(
+            "--json prints events, and --html and --output write files", hint="give one of them; -o FILE.json"
+        )
+    write_documents(tools_of(context), run, formats_of(html, outputs or ()))
 
 
 @_APP.command("export")

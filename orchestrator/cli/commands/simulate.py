@@ -6,10 +6,12 @@ from typing import Annotated
 
 import typer
 
+from orchestrator.cli.help import DEVELOP
+
 
 def register(app: typer.Typer) -> None:
     """Add this command to ``app``."""
-    app.command("simulate")(simulate)
+    app.command("simulate", rich_help_panel=DEVELOP)(simulate)
 
 
 def simulate(
@@ -18,25 +20,28 @@ def simulate(
     jobs: Annotated[int, typer.Option("--jobs", "-j", metavar="N", min=1, help="In so many processes.")] = 1,
     kind: Annotated[
         list[str] | None,
-        typer.Option("--kind", metavar="RUNBOOK", help="Only runs of this runbook; repeat for several."),
+        typer.Option(
+            "--kind", metavar="RUNBOOK", help="Only runs of this runbook, or of this family in a file; repeat."
+        ),
     ] = None,
     shrink: Annotated[
         bool, typer.Option("--shrink", help="Leave out of a failing run what it does not need to fail.")
     ] = False,
     as_json: Annotated[bool, typer.Option("--json", help="For machines: JSON, one value a line.")] = False,
 ) -> None:
-    """Simulate runs full of faults, judged by every promise.
+    """Simulate runs with faults, and judge every promise.
 
     In virtual time, drawn by seed; exit code 4 if one fails. Each seed draws two sites, a runbook, people, and what goes
     wrong: faults of devices and links, kills and pauses of processes, wrong decisions. The real engine plays it; every
     promise is judged after every event. No device is connected to, and no record of yours is touched.
-    docs/simulation.md says more.
+    docs/explanation/simulation.md says more.
 
     \b
     Examples:
       failover simulate
       failover simulate --seeds 10000 --jobs 2 --json
       failover simulate --seeds 1 --from 4711 --kind controlled --shrink
+      failover --family orders-db.yaml simulate --kind orders-db
     """
     from orchestrator.cli.simulated.simulate import SimulationRequest, kinds_named, run_simulation
 

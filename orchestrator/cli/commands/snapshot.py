@@ -6,21 +6,25 @@ from typing import Annotated
 
 import typer
 
-from orchestrator.cli.options import AsJson, InventoryFile, SomeServices
+from orchestrator.cli.help import AFTER
+from orchestrator.cli.option_groups import together
+from orchestrator.cli.options import AsJson, Filter, site_option
 
 
 def register(app: typer.Typer) -> None:
     """Add the command to ``app``."""
-    app.command("snapshot")(snapshot)
+    app.command("snapshot", rich_help_panel=AFTER)(snapshot)
 
 
+@together(which=Filter)
 def snapshot(
     context: typer.Context,
-    site: Annotated[str, typer.Option("--site", metavar="SITE", help="The site to read.")],
+    which: Filter,
+    site: Annotated[str, site_option("The site to read.")],
     out: Annotated[
-        str, typer.Option("--out", "-o", metavar="DIR", help="Where to; an unfinished one there is gone on with.")
+        str,
+        typer.Option("--out", "-o", metavar="DIR", help="Where to write; an unfinished snapshot there is continued."),
     ],
-    services: SomeServices = None,
     run: Annotated[
         str | None,
         typer.Option("--run", metavar="RUN", help="The fail-over that this is to be evidence for: its id, or last."),
@@ -39,19 +43,18 @@ def snapshot(
             "--dumped-at", metavar="TIME", help="When the dumps were made (default: the time of each file)."
         ),
     ] = None,
-    inventory: InventoryFile = None,
     as_json: AsJson = False,
 ) -> None:
     """Write what every endpoint of a site holds, as Parquet.
 
-    It reads only, page by page; what was broken off can be gone on with. Of AMPS instances it reads dumps that were
-    copied here, and no instance.
+    It reads only, page by page, and continues what was interrupted. Of AMPS instances it reads dumps that were copied
+    here, and no instance.
 
     \b
     Examples:
-      failover snapshot --site ny --vpn Trading_VPN --out exports/ny
+      failover snapshot Trading_VPN --site ny --out exports/ny
       failover snapshot --site nj --out exports/nj --run last
-      failover snapshot --site ny --service orders --dumps dumps/ny --out exports/ny
+      failover snapshot --site ny orders --dumps dumps/ny --out exports/ny
       failover pipeline reconcile exports/ny exports/nj --out evidence
     """
     from orchestrator.cli.exports.snapshot import take_snapshot
@@ -61,12 +64,11 @@ def snapshot(
     from orchestrator.operations.exports.snapshot import SnapshotRequest
 
     tools = tools_of(context)
-    wanted = SnapshotRequest(site, tuple(services or ()), run)
-    with stopped_in_order("the same command goes on with what is kept of it"):
+    inventory = tools.inventory(which.inventory)
+    wanted = SnapshotRequest(site, which.services, run)
+    with stopped_in_order("the same command continues it"):
         if dumps is None:
-            take_snapshot(tools, tools.inventory(inventory), wanted, out, as_json=as_json)
+            take_snapshot(tools, inventory, wanted, out, as_json=as_json)
         else:
-            code = take_snapshot_of_dumps(
-                tools, tools.inventory(inventory), wanted, dumps, dumped_at, out, as_json=as_json
-            )
+            code = take_snapshot_of_dumps(tools, inventory, wanted, dumps, dumped_at, out, as_json=as_json)
             raise typer.Exit(code)

@@ -8,6 +8,7 @@ from typing import Annotated
 
 import typer
 
+from orchestrator.cli.help import BEFORE
 from orchestrator.cli.options import InventoryFile
 
 
@@ -23,7 +24,7 @@ class Format(StrEnum):
 
 def register(app: typer.Typer) -> None:
     """Add this command to ``app``."""
-    app.command("validate")(validate)
+    app.command("validate", rich_help_panel=BEFORE)(validate)
 
 
 def validate(
@@ -69,7 +70,7 @@ def validate(
     assume: Annotated[
         list[str] | None,
         typer.Option(
-            "--assume", metavar="NAME=VALUE", help="Another assumption; docs/amps-validation.md lists them."
+            "--assume", metavar="NAME=VALUE", help="Another assumption; docs/how-to/amps-validation.md lists them."
         ),
     ] = None,
     nine: Annotated[bool, typer.Option("--nine", help="AMPS's nine checks alone, no rules beyond them.")] = False,

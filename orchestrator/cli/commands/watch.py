@@ -2,67 +2,75 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
 from typing import Annotated
 
 import typer
 
-from orchestrator.cli.options import All, InventoryFile, LinesAsJson, PairName, Readings, Services
+from orchestrator.cli.help import AFTER
+from orchestrator.cli.option_groups import together
+from orchestrator.cli.options import LinesAsJson, Readings, Selection, site_option
 from orchestrator.errors import DefinitionError
 
-Interval = Annotated[str, typer.Option("--interval", metavar="TIME", help="Between two readings, as in 5s or 2m.")]
+Interval = Annotated[str, typer.Option("--interval", metavar="TIME", help="Time between two readings: 5s, 2m.")]
 
 
 def register(app: typer.Typer) -> None:
     """Add this command to ``app``."""
-    app.command("watch")(watch)
+    app.command("watch", rich_help_panel=AFTER)(watch)
 
 
+@together(which=Selection)
 def watch(
     context: typer.Context,
-    services: Services = None,
-    everything: All = False,
-    pair: PairName = None,
-    site: Annotated[
-        str | None, typer.Option("--site", metavar="SITE", help="The acting site (default: the one that is active).")
-    ] = None,
-    inventory: InventoryFile = None,
+    which: Selection,
+    site: Annotated[str | None, site_option("The active site (default: the one that serves now).")] = None,
     interval: Interval = "10s",
     suspend_at: Annotated[
         str | None,
-        typer.Option("--suspend-at", metavar="PERCENT", help="Suspend replication when the queue is so full."),
+        typer.Option("--suspend-at", metavar="PERCENT", help="Suspend replication once the queue is this full."),
     ] = None,
     readings: Readings = None,
     as_json: LinesAsJson = False,
 ) -> None:
-    """Follow the replication queue of the acting site.
+    """Follow the replication queue while the mate is away.
 
-    Usage, rate, time until it is full, the high mark. It says when replication should be suspended, and with
-    --suspend-at does it, as a recorded run that `failover restore` takes back. Of AMPS, both instances: their links,
-    and the room for journals; nothing can be suspended there. Changes nothing otherwise. Goes on until Ctrl-C.
+    Of the active site: usage, rate, time until it is full, the high mark. It reports when replication should be
+    suspended. With --suspend-at it suspends replication, as a recorded run that `failover restore` undoes. Of AMPS, it
+    follows both instances: their links, and the room for journals; nothing can be suspended there. It changes nothing
+    else, and runs until Ctrl-C.
 
     \b
     Examples:
-      failover watch --vpn Trading_VPN
+      failover watch Trading_VPN
       failover watch --all --interval 30s --json
-      failover watch --vpn Trading_VPN --suspend-at 80%
+      failover watch Trading_VPN --suspend-at 80%
       failover watch --all --readings readings
-      failover watch --service orders --inventory amps.yaml
+      failover watch orders --inventory amps.yaml
     """
-    from orchestrator.cli.pairs.watch import watch_pair
+    from orchestrator.cli.pairs.connecting import say_connecting
     from orchestrator.cli.tools import tools as tools_of
+
+    every_s = seconds_of("--interval", interval)
+    mark = None if suspend_at is None else percent_of("--suspend-at", suspend_at)
+    tools = tools_of(context)
+    inventory = tools.inventory(which.inventory)
+    if not as_json:
+        say_connecting(tools, inventory, which.pair)
+    from orchestrator.cli.pairs.watch import watch_pair  # takes longer to load than all before
     from orchestrator.operations.watch.request import WatchRequest
 
     request = WatchRequest(
-        services=tuple(services or ()),
-        everything=everything,
-        pair=pair,
+        services=which.services,
+        everything=which.everything,
+        pair=which.pair,
         site=site,
-        inventory=inventory,
-        interval_s=seconds_of("--interval", interval),
-        suspend_at=None if suspend_at is None else percent_of("--suspend-at", suspend_at),
+        inventory=which.inventory,
+        interval_s=every_s,
+        suspend_at=mark,
         keeps_samples=readings is not None,
     )
-    raise typer.Exit(watch_pair(tools_of(context), request, readings, as_json=as_json))
+    raise typer.Exit(watch_pair(tools, inventory, request, readings, as_json=as_json))
 
 
 def seconds_of(option: str, text: str, *, least: float | None = None) -> float:
@@ -74,8 +82,18 @@ def seconds_of(option: str, text: str, *, least: float | None = None) -> float:
     except ValueError as error:
         raise DefinitionError(f"{option} {text}: {error}") from error
     if seconds <= 0 and seconds != least:
-        raise DefinitionError(f"{option} {text}: a time of nothing is none")
+        raise DefinitionError(f"{option} {text}: the time must be longer than nothing")
     return seconds
+
+
+def moment_before(option: str, text: str, now: float) -> float:
+    """Seconds since the epoch of an ISO 8601 time (without a zone it is UTC), or of so long ago as ``7d`` says. Raises
+    ``DefinitionError``."""
+    try:
+        moment = datetime.fromisoformat(text)
+    except ValueError:
+        return now - seconds_of(option, text)
+    return (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp()
 
 
 def percent_of(option: str, text: str) -> float:

@@ -38,7 +38,7 @@ class FollowRequest:
 
 
 def follow_readings(clock: Clock, request: FollowRequest, spark: SparkOptions, *, as_json: bool) -> int:
-    """Follow the readings to the end, or until somebody stops it.
+    """Follow the readings to the end, or until a person stops it.
 
     Returns the exit code: 0, or 4 when an alarm is on, or a line came now that could not be used.
     """
@@ -78,7 +78,7 @@ def _goes_on(state: State) -> str:
     """Where it stood when it was stopped or killed."""
     alarming = sum(bool(course.alarms) for course in state.courses.values())
     totals = f"{counted(state.totals.lines, 'reading')} and {counted(state.totals.alerts, 'alert')}"
-    return f"goes on after {totals}; services with an alarm: {alarming:,} of {len(state.courses):,}"
+    return f"continues after {totals}; services with an alarm: {alarming:,} of {len(state.courses):,}"
 
 
 def _tell(batch: Batch, rules: Rules, *, shows_all: bool, as_json: bool) -> None:
@@ -100,7 +100,7 @@ def _tell(batch: Batch, rules: Rules, *, shows_all: bool, as_json: bool) -> None
 
 
 def _end(last: State, rules: Rules, code: int, *, as_json: bool) -> None:
-    """How it stood at last, and what was counted since the checkpoint began."""
+    """How it was at last, and what was counted since the checkpoint started."""
     from pipeline.watch.alerts import standing_of
 
     courses = last.courses

@@ -44,7 +44,7 @@ def _say_progress(clock: Clock, say: Callable[[str], None]) -> Callable[[Progres
 
 
 def every_few_seconds(clock: Clock) -> Callable[[], bool]:
-    """Is it time to say again how far it is? So long as that was said whenever this was true."""
+    """Is it time to say again how far it is? So long as that was reported whenever this was true."""
     next_at = clock.now() + _EVERY_S
 
     def is_time() -> bool:
@@ -83,4 +83,4 @@ def show_manifest(manifest: Manifest, out: str, *, as_json: bool) -> None:
         if one.is_whole is False:
             show(f"  {one.key}: fewer messages were read than it told to have: take it again")
         elif one.is_whole is None:
-            show(f"  {one.key}: it did not tell how many messages it has, so whether all were read is not known")
+            show(f"  {one.key}: it did not report how many messages it has, so whether all were read is not known")

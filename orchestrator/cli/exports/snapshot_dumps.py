@@ -67,7 +67,7 @@ def _places(dumps: Sequence[str], services: Sequence[str]) -> dict[str, str]:
                 )
             name, place = services[0], text
         if name in places:
-            raise DefinitionError(f"--dumps: {name} stands there twice", hint="one directory holds all its dumps")
+            raise DefinitionError(f"--dumps: {name} is there twice", hint="one directory holds all its dumps")
         places[name] = place
     return places
 

@@ -24,11 +24,11 @@ from orchestrator.operations.pairs.check import (
     abilities_at,
     check_pairs,
     known_checks,
-    pairs_of,
     store_found,
 )
 from orchestrator.operations.pairs.explanation import Explaining
 from orchestrator.operations.runtime import Tools
+from orchestrator.operations.selection import pairs_of
 from orchestrator.reports.readiness import last_check_words
 
 _NAMES_IN_FULL = 3

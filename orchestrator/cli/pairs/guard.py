@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import shlex
 from collections.abc import Iterator
 from contextlib import ExitStack
 
 import typer
 
+from orchestrator.characters import typed
 from orchestrator.cli.render.terminal import agrees, is_attended, say, say_error, show, show_json
 from orchestrator.cli.runs.lead import lead_again, lead_new
 from orchestrator.cli.runs.signals import until_stopped
@@ -16,6 +16,7 @@ from orchestrator.core.run import Run
 from orchestrator.errors import DefinitionError
 from orchestrator.journal.journal import Journal
 from orchestrator.model import events as ev
+from orchestrator.model.inventory import Inventory
 from orchestrator.operations.guard.guard import Guard, guard_of
 from orchestrator.operations.guard.request import GuardFailed, GuardReport, GuardRequest, GuardResult
 from orchestrator.operations.runs.lead import Request
@@ -24,9 +25,9 @@ from orchestrator.operations.runtime import Tools
 _REFUSED = 3
 
 
-def guard_site(tools: Tools, request: GuardRequest, *, yes: bool, as_json: bool) -> int:
+def guard_site(tools: Tools, inventory: Inventory, request: GuardRequest, *, yes: bool, as_json: bool) -> int:
     """Guard until the site is safe, or an operator stops it. Returns the exit code."""
-    simulated = tools.is_simulated(tools.inventory(request.inventory))
+    simulated = tools.is_simulated(inventory)
     screen = _Screen(request.site, simulated=simulated, as_json=as_json)
 
     def lead(plan: ev.Plan) -> int:
@@ -96,5 +97,5 @@ class _Screen:
         elif result.exit_code:
             yield "  what to do: see `failover runs show`; `failover guard` resumes the run"
         elif result.ending == "safe":
-            which = " ".join(f"--service {shlex.quote(name)}" for name in guard.to_restore()) or "--all"
+            which = " ".join(map(typed, guard.to_restore())) or "--all"
             yield f"  what to do: when it can serve again, `failover restore {which} --site {self._site}`"

@@ -1,4 +1,4 @@
-"""``failover status``: shows how the pairs stand, once or again and again."""
+"""``failover status``: shows how the pairs are, once or continuously."""
 
 from __future__ import annotations
 
@@ -8,8 +8,9 @@ from collections.abc import Sequence
 from rich.live import Live
 from rich.text import Text
 
+from orchestrator.cli.render.forms import Form, show_data
 from orchestrator.cli.render.tables import lines_of, plain_table
-from orchestrator.cli.render.terminal import presentable, show_document, show_json
+from orchestrator.cli.render.terminal import presentable, show_document
 from orchestrator.cli.runs.signals import until_stopped
 from orchestrator.clock import iso
 from orchestrator.family.status import StatusPart
@@ -20,16 +21,16 @@ from orchestrator.operations.runtime import Tools
 
 
 def show_survey(
-    tools: Tools, inventory: Inventory, only: str | None, *, as_json: bool, every_s: float | None = None
+    tools: Tools, inventory: Inventory, only: str | None, *, form: Form, every_s: float | None = None
 ) -> int:
-    """Print the state of the pairs; with ``every_s`` again and again, that many seconds apart, until it is stopped.
+    """Print the state of the pairs; with ``every_s`` continuously, that many seconds apart, until it is stopped.
 
-    Returns the exit code of the last look: 0, or 4 when something is wrong or unknown.
+    Returns the exit code of the last reading: 0, or 4 when something is wrong or unknown.
     """
     found = looks(tools, inventory, only)
     simulated = tools.is_simulated(inventory)
-    code = 4  # stopped before the first look
-    with until_stopped(), _Paper(simulated, as_json=as_json, redraws=every_s is not None) as paper:
+    code = 4  # stopped before the first reading
+    with until_stopped(), _Paper(simulated, form=form, redraws=every_s is not None) as paper:
         for look in found:
             code = look.exit_code
             paper.put(look.rows, look.held, tools.clock.now(), code)
@@ -41,11 +42,12 @@ def show_survey(
 
 
 class _Paper:
-    """Where the table goes: redrawn in its place on a terminal, one after the other elsewhere, or JSON lines."""
+    """Where the table goes: redrawn in its place on a terminal, one after the other elsewhere, or as data."""
 
-    def __init__(self, simulated: bool, *, as_json: bool, redraws: bool) -> None:
-        self._simulated, self._as_json, self._redraws = simulated, as_json, redraws
-        self._live = Live(auto_refresh=False) if redraws and not as_json and sys.stdout.isatty() else None
+    def __init__(self, simulated: bool, *, form: Form, redraws: bool) -> None:
+        self._simulated, self._form, self._redraws = simulated, form, redraws
+        is_text = form in (Form.TEXT, Form.WIDE)
+        self._live = Live(auto_refresh=False) if redraws and is_text and sys.stdout.isatty() else None
 
     def __enter__(self) -> _Paper:
         if self._live is not None:
@@ -57,45 +59,48 @@ class _Paper:
             self._live.stop()
 
     def put(self, rows: Sequence[Row], held: OpenRuns, at: float, code: int) -> None:
-        """Show one look, taken at that time; ``code`` is the exit code if it is the last."""
-        if self._as_json:
-            look = {
-                "simulated": self._simulated,
-                "at": iso(at),
-                "services": [row.as_data() for row in rows],
-                "runs": held.document,
-            }
-            show_json({**look, "exit_code": code})
+        """Show one check, taken at that time; ``code`` is the exit code if it is the last."""
+        look = {
+            "simulated": self._simulated,
+            "at": iso(at),
+            "services": [row.as_data() for row in rows],
+            "runs": held.document,
+        }
+        if show_data(self._form, {**look, "exit_code": code}):
             return
         lines = ["SIMULATED"] if self._simulated else []
         if self._redraws:
             lines.append(f"{iso(at)}, until Ctrl-C")
         hints = [f"{row.service}: {row.verdict}: {row.hint}" for row in rows if row.hint]
-        text = "\n".join([*lines, *_table(rows), *map(presentable, hints), *held.lines()])
+        text = "\n".join(
+            [*lines, *_table(rows, is_wide=self._form is Form.WIDE), *map(presentable, hints), *held.lines()]
+        )
         if self._live is None:
             show_document(text)
         else:
             self._live.update(Text(text), refresh=True)
 
 
-def _table(rows: Sequence[Row]) -> list[str]:
+def _table(rows: Sequence[Row], *, is_wide: bool) -> list[str]:
     """A table for each family that there is."""
     lines: list[str] = []
     for family in dict.fromkeys(row.family for row in rows):
         those = [row for row in rows if row.family == family]
-        lines += [*([""] if lines else []), *_drawn(those, status_part(family) if family else None)]
+        lines += [*([""] if lines else []), *_drawn(those, status_part(family) if family else None, is_wide=is_wide)]
     return lines
 
 
-def _drawn(rows: Sequence[Row], part: StatusPart | None) -> list[str]:
+def _drawn(rows: Sequence[Row], part: StatusPart | None, *, is_wide: bool) -> list[str]:
     columns = () if part is None else part.columns
-    table = plain_table("service", "site", *columns, "", numbers=frozenset() if part is None else part.numbers)
+    more = ("pair", "family") if is_wide else ()
+    table = plain_table("service", "site", *more, *columns, "", numbers=frozenset() if part is None else part.numbers)
     for row in rows:
         for number, (site, end) in enumerate(row.sites.items()):
             table.add_row(
                 row.service if number == 0 else "",
                 site,
+                *((row.pair, row.family) if is_wide else ()),
                 *(() if part is None else map(presentable, part.cells(end))),
                 presentable(row.verdict) if number == 0 else "",
             )
-    return list(lines_of(table))
+    return list(lines_of(table, is_whole=is_wide))

@@ -34,7 +34,7 @@ class SampleStore:
         simulated: bool,
         mate: str,
     ) -> None:
-        """Keep one round; what keeps it from that is said once, and again when it has become another cause."""
+        """Keep one round; what keeps it from that is reported once, and again when it has become another cause."""
         remember(self._tools, self._sites[site], answers, services, at)
         if self._folder is None:
             return

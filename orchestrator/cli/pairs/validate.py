@@ -111,7 +111,7 @@ def options_of(request: ValidationRequest) -> ValidateOptions:
 
 
 def read_topics(path: Path) -> Iterator[TopicName]:
-    """A file of topics: on each line a name, blanks, and a message type; ``#`` begins a comment line.
+    """A file of topics: on each line a name, blanks, and a message type; ``#`` starts a comment line.
 
     Raises ``DefinitionError`` (file, line).
     """

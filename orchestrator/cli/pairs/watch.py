@@ -10,6 +10,7 @@ from orchestrator.cli.runs.lead import lead_new
 from orchestrator.cli.runs.signals import until_stopped
 from orchestrator.clock import Clock, iso
 from orchestrator.model import events as ev
+from orchestrator.model.inventory import Inventory
 from orchestrator.operations.pairs.status_facets import figures_of, row_words
 from orchestrator.operations.runs.lead import Request
 from orchestrator.operations.runtime import Tools
@@ -25,10 +26,11 @@ from orchestrator.operations.watch.request import (
 from orchestrator.operations.watch.watch import watch_of
 
 
-def watch_pair(tools: Tools, request: WatchRequest, readings: Path | None, *, as_json: bool) -> int:
+def watch_pair(
+    tools: Tools, inventory: Inventory, request: WatchRequest, readings: Path | None, *, as_json: bool
+) -> int:
     """Follow the services until an operator stops it. ``readings``: where to keep every reading. Returns the exit code:
     0, or that of the last suspension's run."""
-    inventory = tools.inventory(request.inventory)
     screen = _Screen(tools.clock, simulated=tools.is_simulated(inventory), as_json=as_json)
 
     def lead(plan: ev.Plan) -> int:

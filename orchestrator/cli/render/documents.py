@@ -39,7 +39,7 @@ from orchestrator.operations.procedure import step_lines
 from orchestrator.schemas import schemas
 from proof.exploration.search import Exploration
 
-# Of an inventory: options are the adapter's own, and somebody may have written a secret into one.
+# Of an inventory: options are the adapter's own, and a person may have written a secret into one.
 _UNTOLD: Any = {"hooks": True, "sites": {"__all__": {"options": True, "also": {"__all__": {"options"}}}}}
 
 
@@ -118,7 +118,7 @@ def _print_abilities(runbook: Runbook, declared: type[Adapter], names: str, *, a
 
 
 def _print_walk(walk: Exploration, together: Mapping[int, Exploration]) -> None:
-    """How each promise is broken, step by step, and how much was looked at."""
+    """How each promise is broken, step by step, and how much was checked."""
     for one in [*walk.found, *(one for both in together.values() for one in both.found)]:
         show(f"how it comes to {one.rule}:")
         for line in steps_of(one):

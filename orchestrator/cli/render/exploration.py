@@ -1,4 +1,4 @@
-"""What exploring a runbook found: its counts, the shortest counter-examples, and what was not looked at."""
+"""What exploring a runbook found: its counts, the shortest counter-examples, and what was not checked."""
 
 from __future__ import annotations
 
@@ -80,7 +80,7 @@ NOT_JUDGED = "promises 1-4 were not judged: the model does not know what these c
 
 
 def unproven_commands(runbook: Runbook) -> list[str]:
-    """Commands and actions that no reading proves, and that no family declares: what they do is known to nobody but
+    """Commands and actions that no reading proves, and that no family declares: what they do is known to no one but
     their author."""
     return fitting(runbook).harmless(runbook)
 
@@ -121,7 +121,7 @@ Explored = tuple[Exploration, Mapping[int, Exploration], list[Finding]]
 
 def explored(runbook: Runbook, actions: Mapping[str, ActionSpec], *, file: str | None) -> Explored:
     """A walk of a few seconds with one service, those with two, and their findings as those of lint; what was not looked
-    at is a finding of its own."""
+    at is a separate finding."""
     known = {**_declared(runbook), **actions}
     found = explore(runbook, known, states_max=LINT_STATES, disturbances_max=LINT_DISTURBANCES)
     blind = [_not_judged(runbook, file)] if is_not_judged(runbook) else []
@@ -181,7 +181,7 @@ def steps_of(one: Counterexample) -> Sequence[str]:
 
 
 def extent(found: Exploration) -> str:
-    """How much was looked at, in one honest clause."""
+    """How much was checked, in one honest clause."""
     size = f"{counted(found.states, 'state')} and {counted(found.transitions, 'transition')}"
     counts = f"explored {size} to depth {found.depth}"
     if found.is_exhausted:

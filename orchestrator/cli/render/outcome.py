@@ -105,7 +105,7 @@ def _sorted_out(lanes: Sequence[LaneReport]) -> tuple[list[LaneReport], list[Lan
 
 def _kind(lane: LaneReport) -> tuple[object, ...]:
     """What makes a service another one than its neighbour."""
-    left = lane.left_behind is not None and lane.left_behind.messages != 0
+    left = lane.left_behind is not None and not lane.left_behind.is_nothing
     decided = tuple((one.gate, one.item, one.choice) for one in lane.decisions)
     bad = bool(lane.both_active or lane.not_aborted or lane.no_active_site_since)
     return lane.outcome, decided, bad, left
@@ -138,7 +138,7 @@ def _approval_lines(report: RunReport, approval: ApprovalReport) -> Iterator[str
         yield f"  WAITS for {left} of {counted(approval.needed, 'approval')} until {approval.expires_at}"
         yield f"    what to do: another person than {approval.requester}: failover approve {report.run}"
     elif decision is not None and decision.choice == "break-glass":
-        yield f"  GLASS BROKEN by {decision.by}: begun without the approval of others ({decision.reason})"
+        yield f"  GLASS BROKEN by {decision.by}: started without the approval of others ({decision.reason})"
 
 
 def _lane_lines(report: RunReport, lane: LaneReport, is_led: bool, is_kept: bool) -> Iterator[str]:

@@ -11,6 +11,7 @@ from orchestrator.engine.dry_run import CheckNow, LanePreview
 from orchestrator.engine.dry_run_lines import CommandAhead, Phase
 from orchestrator.operations.runs.preview import PlanPreview
 from orchestrator.reports.plan_preview import LANES_IN_FULL, conclusion, headline, queued, sorted_out, verdict
+from orchestrator.reports.plan_summary import summary
 
 
 def show_preview(found: PlanPreview, *, as_json: bool) -> int:
@@ -29,9 +30,13 @@ def show_preview(found: PlanPreview, *, as_json: bool) -> int:
     return found.exit_code
 
 
+def in_short(found: PlanPreview) -> list[str]:
+    """The plan before the one question, in at most twelve lines."""
+    return summary(found.plan, found.lanes, took=found.took, checks=found.checks, held=found.held)
+
+
 def brief(found: PlanPreview) -> Iterator[str]:
-    """The plan before the one question: direction, what was found, and the commands in order; at the end whether a run
-    can begin."""
+    """The same in full: direction, what was found, and the commands in order; at the end whether a run can start."""
     yield from headline(found.plan, "the plan")
     yield from _checked(found)
     in_full, alike = sorted_out(found.lanes)
@@ -64,7 +69,7 @@ def _result(found: PlanPreview) -> dict[str, object]:
 
 
 def _checked(found: PlanPreview) -> Iterator[str]:
-    """How old the last good check of each service is: of interest before a planned move. Of many services it is said
+    """How old the last good check of each service is: of interest before a planned move. Of many services it is reported
     once for all that share it."""
     if len(found.checks) <= LANES_IN_FULL:
         yield from (f"  {service}: {words}" for service, words in found.checks.items())

@@ -1,4 +1,4 @@
-"""What is seen while a run goes on, where nothing is redrawn: lines for logs, one event a line for machines."""
+"""What is seen while a run continues, where nothing is redrawn: lines for logs, one event a line for machines."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class Screen(Protocol):
         ...
 
     def quiet(self, yes: bool) -> None:
-        """Leave the terminal alone while somebody types."""
+        """Leave the terminal alone while a person types."""
         ...
 
     def close(self) -> None:
@@ -59,7 +59,7 @@ def stands(record: ev.Record, positions: Positions) -> dict[str, object]:
 
 
 class JsonScreen:
-    """One event a line on stdout, until nobody reads it any more. ``positions`` has taken each record before."""
+    """One event a line on stdout, until no one reads it any more. ``positions`` has taken each record before."""
 
     def __init__(self, positions: Positions) -> None:
         self._positions = positions
@@ -149,7 +149,7 @@ def _waits_for(record: ev.Record, run: Run) -> str | None:
 
 
 def outage_of(record: ev.Record, run: Run, positions: Positions) -> str:
-    """The clock of an outage that goes on: of the record's service, or at a stop of the run of all of them."""
+    """The clock of an outage that continues: of the record's service, or at a stop of the run of all of them."""
     if record.lane is not None:
         return outage(positions.of(record.lane), run.plan, record.at)
     return outage_of_all(run, positions, record.at) if isinstance(record.event, ev.RunPaused) else ""
@@ -186,7 +186,7 @@ def matters(event: ev.Event) -> bool:
 
 
 def step_of(event: ev.Event, run: Run) -> str:
-    """``[3/7] `` for an event that begins or ends a step, nothing for others."""
+    """``[3/7] `` for an event that starts or ends a step, nothing for others."""
     if isinstance(event, ev.StepStarted | ev.StepDone | ev.StepFailed | ev.StepSkipped):
         return f"[{run.plan.runbook.index_of(event.step) + 1}/{len(run.plan.runbook.steps)}] "
     return ""

@@ -14,16 +14,18 @@ from rich.table import Table
 _UNLIMITED = 1_000
 
 
-def lines_of(table: Table) -> Iterator[str]:
-    """The lines of ``table``, without blanks at their ends."""
+def lines_of(table: Table, *, is_whole: bool = False) -> Iterator[str]:
+    """The lines of ``table``, without blanks at their ends; ``is_whole``: as wide as they are, also on a terminal."""
     paper = io.StringIO()
-    Console(file=paper, highlight=False, markup=False, width=None if sys.stdout.isatty() else _UNLIMITED).print(table)
+    Console(
+        file=paper, highlight=False, markup=False, width=None if sys.stdout.isatty() and not is_whole else _UNLIMITED
+    ).print(table)
     for line in paper.getvalue().rstrip().splitlines():
         yield line.rstrip()
 
 
 def plain_table(*columns: str, numbers: frozenset[str] = frozenset()) -> Table:
-    """A table without lines around its cells. Where it does not fit, what stands in the first column goes on in the next
+    """A table without lines around its cells. Where it does not fit, what is in the first column continues in the next
     line: two services whose names were cut could look the same."""
     table = Table(box=None, pad_edge=False)
     for place, column in enumerate(columns):

@@ -3,7 +3,7 @@
 Nothing leaves through here as it came: secrets are replaced, and characters that steer a terminal or hide (which a device
 or a slip of the keyboard may have put into a text) are spelled out, so that no text can move the cursor or pass for
 another one; in JSON they are escaped.
-Progress that nobody can read any more is no error; a result that cannot be written is ``OutputLost``.
+Progress that no one can read any more is no error; a result that cannot be written is ``OutputLost``.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ class Redactor(Protocol):
 
 
 class _KnowsNone:
-    """Until somebody brings one that does."""
+    """Until a person brings one that does."""
 
     def scrub(self, text: str) -> str:
         return text
@@ -46,6 +46,7 @@ class _Door:
     """What every text passes on its way out; one for the process, as stdout and stderr are."""
 
     redactor: Redactor = _KnowsNone()
+    put: Callable[[str], None] | None = None  # what owns the terminal, while something is redrawn there
 
 
 def redact_with(redactor: Redactor) -> None:
@@ -53,21 +54,47 @@ def redact_with(redactor: Redactor) -> None:
     _Door.redactor = redactor
 
 
+def say_through(put: Callable[[str], None] | None) -> None:
+    """Lines of progress go to ``put`` from now on, since something is redrawn on the terminal; None: no more."""
+    _Door.put = put
+
+
 def presentable(text: str) -> str:
     """``text`` on one line, without secrets and without anything that would steer a terminal."""
     return spelled_out(_Door.redactor.scrub(text))
 
 
+def redacted(text: str) -> str:
+    """``text`` without secrets; before it is taken apart, or a secret of several lines is no longer one."""
+    return _Door.redactor.scrub(text)
+
+
 def say(text: str) -> None:
     """A line of progress, on stderr."""
+    if _Door.put is not None:
+        _Door.put(text)
+        return
     try:
         _write(sys.stderr, _folded(presentable(text), sys.stderr))
     except OSError:
         _forget(sys.stderr)
 
 
+def say_cut(text: str) -> None:
+    """The same in one row of a terminal: what does not fit is left out."""
+    line = presentable(text)
+    width = shutil.get_terminal_size().columns if sys.stderr.isatty() else 0
+    if width >= _NARROWEST and len(line) > width:
+        dots = "…" if can_show(sys.stderr, "…") else "..."
+        line = line[: width - len(dots)] + dots
+    try:
+        _write(sys.stderr, line)
+    except OSError:
+        _forget(sys.stderr)
+
+
 def say_unless(as_json: bool) -> Callable[[str], None]:
-    """What a command tells its progress to: ``say``; with ``--json`` nobody, as its stderr has nothing but errors."""
+    """What a command tells its progress to: ``say``; with ``--json`` no one, as its stderr has nothing but errors."""
     return (lambda _: None) if as_json else say
 
 
@@ -95,6 +122,14 @@ def show_json(data: Any) -> None:
     _put(json_escaped(json.dumps(_Door.redactor.scrub_data(data), separators=(",", ":"), ensure_ascii=False)))
 
 
+def show_yaml(data: Any) -> None:
+    """One YAML document, on stdout. Raises ``OutputLost``."""
+    from orchestrator.documents.yaml_text import yaml_text
+
+    # By way of JSON: what is a special kind of text or number there, is a plain one here.
+    _put(yaml_text(json.loads(json.dumps(_Door.redactor.scrub_data(data), ensure_ascii=False))))
+
+
 def say_error(sentence: str, *, hint: str = "") -> None:
     """An error, and what to do next; a hint may have several lines."""
     say(f"failover: {sentence}")
@@ -117,6 +152,17 @@ def agrees(question: str) -> bool:
     except (typer.Abort, KeyboardInterrupt):
         say("")  # the question's line is still open
         return False
+
+
+def answered(question: str) -> str:
+    """What the person at the terminal types at ``question``, once. Ctrl-C and Ctrl-D are an empty answer."""
+    try:
+        return str(
+            typer.prompt(presentable(question), default="", show_default=False, prompt_suffix="", err=True)
+        ).strip()
+    except (typer.Abort, KeyboardInterrupt):
+        say("")  # the question's line is still open
+        return ""
 
 
 def is_attended() -> bool:

@@ -1,4 +1,4 @@
-"""``failover approve``: somebody else's word about the plan of a run that waits for it; and which runs wait for one."""
+"""``failover approve``: another person's word about the plan of a run that waits for it; and which runs wait for one."""
 
 from __future__ import annotations
 
@@ -44,12 +44,12 @@ def approve_run(tools: Tools, name: str | None, word: Word, reason: str, *, yes:
         request = word_that_counts(tools, run_name, run, word, reason)
         if word == "approve" and not yes:
             _confirm(tools, run_name, run, created, as_json=as_json)
-        # It is said when it is confirmed, not when it was shown.
+        # It is reported when it is confirmed, not when it was shown.
         digest = plan_asked_about(run)
         led = leave_word(tools, journal, run_name, word_on(tools, run_name, digest, word, reason))
     signed = ", signed" if request.signature and run.plan.approval is not None and run.plan.approval.signed else ""
     words = f"{_SAID[word]} by {request.by}{signed}"
-    words += "" if led else f"; nobody leads it: failover resume {run_name}"
+    words += "" if led else f"; no process leads it: failover resume {run_name}"
     if as_json:
         result = {"run": run_name, "simulated": run.plan.simulated, "plan": digest, "message": words}
         show_json({"result": {**result, "exit_code": 0}})

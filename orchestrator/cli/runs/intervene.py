@@ -15,12 +15,13 @@ from orchestrator.operations.runs.intervene import Answers, Decision, ask_for_ab
 from orchestrator.operations.runtime import Tools
 
 
-def resume_run(tools: Tools, name: str | None, answers: Answers, *, as_json: bool) -> int:
+def resume_run(tools: Tools, name: str | None, answers: Answers, *, slo: float, as_json: bool) -> int:
     """Resume a run under its own policy and the ``answers`` given now. Returns the process exit code."""
     with closing(tools.journal()) as journal:
         run_name = find_open_run(journal, name, "resume")
         run = fold(journal.records(run_name))
-        return lead_again(tools, journal, run_name, run, as_json=as_json, policy=policy_of(tools, run, answers))
+        policy = policy_of(tools, run, answers)
+        return lead_again(tools, journal, run_name, run, as_json=as_json, policy=policy, slo=slo)
 
 
 def abort_run(tools: Tools, name: str | None, reason: str, *, as_json: bool) -> int:
@@ -43,7 +44,7 @@ def decide_for(tools: Tools, name: str | None, decision: Decision, *, as_json: b
     with closing(tools.journal()) as journal:
         noted = note_decision(tools, journal, name, decision)
     words = f"{decision.choice} for {', '.join(noted.services)}"
-    told = f"the process that leads it was told: {words}"
+    told = f"passed on to the process that leads it: {words}"
     alone = f"noted: {words}; no process leads it: failover resume {noted.name}"
     _tell(noted.name, noted.run, told if noted.is_led else alone, noted.services, as_json)
     return 0

@@ -38,4 +38,4 @@ def make_keys(tools: Tools, path: Path | None, *, as_json: bool) -> None:
         show("from now on the runs that this account leads are signed with it")
     else:
         show(f"runs are signed with it where {SIGNING_VARIABLE}={private} is set")
-    show(f"keep a copy of {public} where nobody who can write the journal can replace it")
+    show(f"keep a copy of {public} where no writer of the journal can replace it")

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import signal
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager, suppress
 from types import FrameType
+from typing import TYPE_CHECKING
 
+from orchestrator.cli.live.prompt import TerminalPrompter
+from orchestrator.cli.live.rows import OUTAGE_SLO_S
 from orchestrator.cli.render.outcome import show_result
-from orchestrator.cli.render.prompt import TerminalPrompter
-from orchestrator.cli.render.screen import JsonScreen, PlainScreen, Screen
+from orchestrator.cli.render.screen import JsonScreen, PlainScreen
 from orchestrator.cli.render.terminal import is_attended, say, say_at_once
 from orchestrator.core.position import Positions
 from orchestrator.core.run import Run
@@ -26,15 +28,19 @@ from orchestrator.reports.abort import verdict_on_abort
 from orchestrator.reports.report import build
 from orchestrator.reports.wording import outage
 
+if TYPE_CHECKING:
+    from orchestrator.cli.live.asking import Asking
+    from orchestrator.cli.live.screen import LiveScreen
+
 _SIGNALS = (signal.SIGINT, signal.SIGTERM)
 _SHOW_CURSOR = "\x1b[?25h"
 
 
-def lead_new(tools: Tools, request: Request, *, as_json: bool) -> int:
+def lead_new(tools: Tools, request: Request, *, as_json: bool, slo: float = OUTAGE_SLO_S) -> int:
     """Start the run that is asked for and lead it. Returns the process exit code. Raises ``KeyUsed`` if its key has
-    begun one."""
+    started one."""
     with closing(tools.journal()) as journal:
-        return _lead(tools, journal, begin_run(tools, journal, request), as_json=as_json)
+        return _lead(tools, journal, begin_run(tools, journal, request), as_json=as_json, slo=slo)
 
 
 def lead_again(
@@ -46,11 +52,12 @@ def lead_again(
     as_json: bool,
     policy: ev.Policy | None = None,
     abort: ev.AbortAsked | None = None,
+    slo: float = OUTAGE_SLO_S,
 ) -> int:
     """Resume run ``name``, whose record leads to ``run``; with ``abort``, on the way back where possible, which takes
-    nobody else."""
+    no one else."""
     taken = take_run(tools, journal, name, run, to_abort=abort is not None)
-    return _lead(tools, journal, taken, as_json=as_json, policy=policy, abort=abort)
+    return _lead(tools, journal, taken, as_json=as_json, policy=policy, abort=abort, slo=slo)
 
 
 def _lead(
@@ -61,30 +68,31 @@ def _lead(
     as_json: bool,
     policy: ev.Policy | None = None,
     abort: ev.AbortAsked | None = None,
+    slo: float = OUTAGE_SLO_S,
 ) -> int:
     """Until the end, a pause, or an error, with its hooks told. Returns the process exit code."""
-    front = _Front(tools, journal, taken, as_json=as_json)
+    front = _Front(tools, journal, taken, as_json=as_json, slo=slo)
     prompter: list[Observer] = [] if front.desk is None else [front.desk]
     observers: list[Observer] = [front.positions, *prompter, front.screen]
     with leading(tools, journal, taken, observers=observers, desk=front.desk, tell=say) as engine:
-        with front.shown(), _pausing(engine, front.patience):
+        with front.shown(), _pausing(engine, front.patience, front.release):
             engine.run(policy=policy, abort=abort)
         report = journal.insist(lambda: build(journal.records(taken.name)))
         verdict = None if abort is None else verdict_on_abort(report)
         try:
             show_result(tools, taken.held.run.plan, report, as_json=as_json, journal=journal, verdict=verdict)
         except OutputLost as error:
-            # What became of the run is known and recorded; that nobody could read it changes nothing.
+            # What became of the run is known and recorded; that no one could read it changes nothing.
             if not error.is_reader_gone:
                 say(str(error))
         return report.exit_code if verdict is None else verdict.exit_code
 
 
 class _Front:
-    """What a person has of a run that this process leads: a screen, and on a terminal a desk."""
+    """What an operator has of a run that this process leads: a screen, and on a terminal a prompt."""
 
-    def __init__(self, tools: Tools, journal: Journal, taken: Leadership, *, as_json: bool) -> None:
-        self._tools, self._taken, self._as_json = tools, taken, as_json
+    def __init__(self, tools: Tools, journal: Journal, taken: Leadership, *, as_json: bool, slo: float) -> None:
+        self._tools, self._taken, self._as_json, self._slo = tools, taken, as_json, slo
         self._run = taken.held.run
         attended = is_attended() and not as_json
         self._positions = Positions(taken.plan)
@@ -96,7 +104,9 @@ class _Front:
         if caveat and not as_json:
             say(caveat)
         self.desk = (
-            TerminalPrompter(tools.who(), self.screen.quiet, self._run, outage=self._outage) if attended else None
+            TerminalPrompter(tools.who(), self._asking(), self._run, tools.clock.now, outage=self._outage)
+            if attended
+            else None
         )
 
     def positions(self, record: ev.Record, run: Run) -> None:
@@ -104,14 +114,22 @@ class _Front:
         del run
         self._positions.take(record)
 
-    def _make_screen(self, attended: bool) -> Screen:
+    def _make_screen(self, attended: bool) -> JsonScreen | PlainScreen | LiveScreen:
         if self._as_json:
             return JsonScreen(self._positions)
         if not attended:
             return PlainScreen(self._positions)
-        from orchestrator.cli.render.live import LiveScreen
+        from orchestrator.cli.live.screen import LiveScreen
 
-        return LiveScreen(self._positions, self._tools.clock.now)
+        return LiveScreen(self._positions, self._tools.clock.now, slo=self._slo, takes_keys=True)
+
+    def _asking(self) -> Asking:
+        from orchestrator.cli.live.asking import LineAsking, PaneAsking
+        from orchestrator.cli.live.screen import LiveScreen
+
+        if isinstance(self.screen, LiveScreen) and self.screen.has_keys:
+            return PaneAsking(self.screen)
+        return LineAsking(self.screen.quiet)
 
     def _outage(self, service: str) -> str:
         return outage(self._positions.of(service), self._run.plan, self._tools.clock.now())
@@ -145,6 +163,11 @@ class _Front:
                 for line in self._stands():
                     say(line)
 
+    def release(self) -> None:
+        """The terminal is as it was, in case this process is ended at once. A signal handler may call it."""
+        if not isinstance(self.screen, JsonScreen | PlainScreen):
+            self.screen.release()
+
     def _leave_screen(self) -> None:
         """Ask and redraw nothing more, and show what was held back."""
         if self.desk is not None:
@@ -159,20 +182,21 @@ class _Front:
 
 
 @contextmanager
-def _pausing(engine: Engine, patience: Patience) -> Iterator[None]:
+def _pausing(engine: Engine, patience: Patience, release: Callable[[], None]) -> Iterator[None]:
     """The first signal pauses at a safe point; any second one ends the process at once.
 
-    A terminal that goes away is no such signal: what was confirmed goes on, unattended, and by the rules for that.
+    A terminal that goes away is no such signal: what was confirmed continues, unattended, and by the rules for that.
     """
 
     def pause(number: int, frame: FrameType | None) -> None:
         name = signal.Signals(number).name
         for each in heard:
             signal.signal(each, signal.SIG_DFL)
+        release()
         # On a terminal the line may be that of a question, or end in ^C.
         fresh = f"{_SHOW_CURSOR}\n" if sys.stderr.isatty() else ""
         say_at_once(
-            f"{fresh}{name}: stopping at the next safe point; once more ends it at once (the record stays good)"
+            f"{fresh}{name}: stopping at the next safe point. Press Ctrl-C again to exit at once (the record stays good)."
         )
         engine.pause(f"{name} from outside")
         patience.give_up()

@@ -27,7 +27,7 @@ def print_owed(tools: Tools, name: str | None, *, as_json: bool) -> None:
             else:
                 show(owed_words(left) + ("; a process leads the run, and is telling it" if led else ""))
     if not found:
-        say("all hooks have been told of everything")
+        say("all hooks have received everything")
 
 
 def flush_owed(tools: Tools, name: str | None, *, as_json: bool) -> int:
@@ -54,7 +54,7 @@ def flush_owed(tools: Tools, name: str | None, *, as_json: bool) -> int:
                 show(owed_words(one))
         mine = [one for one in left if not is_led(one.run)]
     if not left:
-        say("all hooks have been told of everything")
+        say("all hooks have received everything")
     return 4 if mine else 0
 
 

@@ -1,4 +1,4 @@
-"""Commands that somebody stops: those that go on until then, and those that leave nothing half-done behind."""
+"""Commands that a person stops: those that continue until then, and those that leave nothing half-done behind."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from types import FrameType
 import typer
 
 from orchestrator.cli.render.terminal import say_error
+from orchestrator.stopping import Stop
 
 
 @contextmanager
@@ -29,12 +30,12 @@ def until_stopped() -> Iterator[None]:
 
 
 @contextmanager
-def asked_to_stop() -> Iterator[threading.Event]:
+def asked_to_stop() -> Iterator[Stop]:
     """Set by Ctrl-C and SIGTERM, which break into nothing within this block: what is under way ends by itself.
 
     A second Ctrl-C breaks in.
     """
-    asked = threading.Event()
+    asked = Stop()
 
     def stop(number: int, frame: FrameType | None) -> None:
         if asked.is_set():
@@ -54,7 +55,8 @@ def asked_to_stop() -> Iterator[threading.Event]:
 
 @contextmanager
 def stopped_in_order(what_stays: str = "a result that was not finished does not count") -> Iterator[None]:
-    """Do the block; Ctrl-C and SIGTERM let it put away what it holds, then it is said and the exit code tells the signal.
+    """Do the block; Ctrl-C and SIGTERM let it put away what it holds, then it is reported and the exit code tells the
+    signal.
 
     ``what_stays`` ends the sentence. Raises ``typer.Exit``. A second signal does not wait.
     """

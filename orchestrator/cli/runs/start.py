@@ -1,13 +1,14 @@
-"""From a plan to its run: look ahead only, or ask once and lead. Shared by every command that moves services."""
+"""From a plan to its run: preview it only, or ask once and lead. Shared by every command that moves services."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 import typer
 
-from orchestrator.cli.render.terminal import agrees, is_attended, say, say_unless
+from orchestrator.cli.commands.watch import seconds_of
+from orchestrator.cli.render.terminal import answered, is_attended, say, say_cut, say_unless
 from orchestrator.errors import DefinitionError, KeyUsed
 
 if TYPE_CHECKING:
@@ -27,8 +28,8 @@ def start(
     """Lead a run of ``plan``, or only preview it, with the approvals that it takes. Returns the process exit code.
 
     ``command`` is what the inventory's policy on approvals calls it, ``options`` what was asked and is not in the plan.
-    With a key that has begun a run already, that run's result is printed instead, and its exit code returned. With
-    ``no_wait`` the run is left to a process of its own; one that has begun already is shown as it stands.
+    With a key that has started a run already, that run's result is printed instead, and its exit code returned. With
+    ``no_wait`` the run continues in the background; one that has started already is shown as it is.
     """
     from orchestrator.operations.runs.approval import Eyes, with_approval
     from orchestrator.operations.runs.lead import Request
@@ -38,7 +39,11 @@ def start(
             "--dry-run changes nothing, not even the simulated pair, so --fault does not go with it"
         )
     as_json, key, glass = begin.as_json, begin.key, begin.break_glass
+    slo = seconds_of("--outage-slo", begin.outage_slo)
     plan = _in_waves(plan, begin)
+    if begin.timeout is not None:
+        policy = plan.policy.model_copy(update={"timeout": seconds_of("--timeout", begin.timeout)})
+        plan = plan.model_copy(update={"policy": policy})
     plan = with_approval(tools, plan, Eyes(command, begin.approve_by, begin.approve_within, glass))
     asked: Mapping[str, str] = {}
     if key is not None and not begin.dry_run:
@@ -57,7 +62,7 @@ def start(
 
         return show_preview(take_preview(tools, plan, attended=is_attended() and not as_json), as_json=as_json)
     if not begin.yes:
-        _confirm(tools, plan, as_json)
+        _confirm(tools, plan, as_json, breaks_glass=glass is not None)
     if begin.fault:
         from orchestrator.operations.simulated_faults import script_faults
 
@@ -70,7 +75,7 @@ def start(
             return begin_elsewhere(tools, request, as_json=as_json)
         from orchestrator.cli.runs.lead import lead_new
 
-        return lead_new(tools, request, as_json=as_json)
+        return lead_new(tools, request, as_json=as_json, slo=slo)
     except KeyUsed:  # at the same moment, by another process
         assert key is not None  # or nothing could have used it
         code = first_result(tools, asked, key, wait=not begin.no_wait, as_json=as_json)
@@ -79,7 +84,7 @@ def start(
 
 
 def _devices(plan: ev.Plan) -> str:
-    """The devices of both sites, by name: they are spoken to before anything else can be shown."""
+    """The devices of both sites, by name: the program connects to them before it can show anything else."""
     sites = (plan.inventory.sites[name] for name in (plan.source, plan.target))
     return ", ".join(device.name for site in sites for device in site.devices)
 
@@ -97,20 +102,38 @@ def _in_waves(plan: ev.Plan, begin: Beginning) -> ev.Plan:
     return plan.model_copy(update={"waves": Waves(size=size, canary=canary, max_failed=begin.max_failed)})
 
 
-def _confirm(tools: Tools, plan: ev.Plan, as_json: bool) -> None:
-    """Show the plan and ask once; where a run cannot begin there is nothing to ask. Without a terminal, refuse."""
-    from orchestrator.cli.render.preview import brief
+def _confirm(tools: Tools, plan: ev.Plan, as_json: bool, *, breaks_glass: bool) -> None:
+    """Show the plan and ask once; where a run cannot start there is nothing to ask. Without a terminal, refuse."""
+    from orchestrator.cli.render.preview import brief, in_short
     from orchestrator.operations.runs.preview import take_preview
-    from orchestrator.reports.plan_preview import question
+    from orchestrator.reports.plan_preview import conclusion
 
     if not is_attended() or as_json:
         raise DefinitionError("no terminal: cannot ask for confirmation", hint="add --yes to start without asking")
     found = take_preview(tools, plan, attended=True)
-    for line in brief(found):
-        say(line)
+    for line in in_short(found):
+        say_cut(line)
     if found.refusal:
+        for line in conclusion(plan, found.lanes, found.held):
+            say(line)
         say("not started; nothing was changed")
         raise typer.Exit(found.refusal)
-    if not agrees(question(plan)):
+    while (typed := _answer(plan, breaks_glass)) == "details":
+        for line in brief(found):
+            say(line)
+    if not typed:
         say("not started; nothing was changed")
         raise typer.Exit(3)
+
+
+def _answer(plan: ev.Plan, breaks_glass: bool) -> Literal["yes", "details", ""]:
+    """What is typed at the one question. Where it takes more than a ``y``, that is the name of a site."""
+    from orchestrator.reports.plan_preview import question
+    from orchestrator.reports.plan_summary import must_type
+
+    name = must_type(plan, breaks_glass=breaks_glass)
+    how = f"type {name} to confirm, d for details" if name else "y/N, d for details"
+    typed = answered(f"{question(plan)} [{how}]: ")
+    if typed.lower() == "d" and name.lower() != "d":
+        return "details"
+    return "yes" if (typed == name if name else typed.lower() in ("y", "yes")) else ""

@@ -1,4 +1,4 @@
-"""``failover lab reset``: simulated sites start anew, those of the embedded pair or of a lab's directory.
+"""``failover lab reset``: simulated sites start again, those of the embedded pair or of a lab's directory.
 
 A lab that is up continues with the new sites: it reads its world's file again when another process has written it.
 """
@@ -18,7 +18,7 @@ from simulator.lab.anew import kept_worlds, start_anew, start_embedded_anew
 
 
 def reset_embedded(tools: Tools, *, force: bool = False) -> None:
-    """Start the embedded pair anew.
+    """Start the embedded pair again.
 
     Raises ``DefinitionError`` while a run is under way, and beside an unfinished one, unless with ``force``.
     """
@@ -29,7 +29,7 @@ def reset_embedded(tools: Tools, *, force: bool = False) -> None:
 
 
 def reset_lab(tools: Tools, directory: Path, *, force: bool = False) -> None:
-    """Start the sites anew that a lab keeps in ``directory``, in the shape they have.
+    """Start the sites again that a lab keeps in ``directory``, in the shape they have.
 
     Raises ``DefinitionError`` as ``reset_embedded``, or when there are none; ``Unreachable`` for a damaged file.
     """
@@ -54,7 +54,7 @@ def _see_no_run(tools: Tools, force: bool) -> None:
         if run is not None and not force:
             raise DefinitionError(
                 f"run {run} is unfinished, and would find the sites that it moved as new",
-                hint=f"end it with failover resume {run} or failover abort {run}; --force starts anew all the same",
+                hint=f"end it with failover resume {run} or failover abort {run}; --force resets them anyway",
             )
 
 

@@ -7,12 +7,11 @@ from __future__ import annotations
 
 import os
 import shlex
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any, Protocol
 
 from orchestrator.cli.render.terminal import say, show, show_json
 from orchestrator.counting import counted
-from orchestrator.family.rehearsal import RehearsedKind
 from orchestrator.operations.rehearsal.debriefing import Debriefing
 from orchestrator.operations.rehearsal.rehearse import SPEED_UP, RehearsalRequest, Rehearsing, rehearsing
 from orchestrator.operations.runtime import JOURNAL_VARIABLE, STATE_VARIABLE, Tools
@@ -21,14 +20,8 @@ from orchestrator.operations.runtime import JOURNAL_VARIABLE, STATE_VARIABLE, To
 _RESUMABLE = (6, 7)
 # A decision that took less than this was made at once, seconds.
 _AT_ONCE = 0.1
-# The option of each command that names the site.
-_SITE_OPTION: Mapping[RehearsedKind, str] = {
-    "controlled": "--from",
-    "uncontrolled": "--failed",
-    "restore": "--site",
-    "failback": "--to",
-    "repair": "--to",
-}
+# The option of every rehearsed command that names the site.
+_SITE_OPTION = "--site"
 
 
 class Program(Protocol):
@@ -49,7 +42,7 @@ def run_rehearsal(tools: Tools, request: RehearsalRequest, program: Program, *, 
 
 def _typed(request: RehearsalRequest, copy: Rehearsing, *, yes: bool, as_json: bool) -> list[str]:
     """The rehearsed command, word by word."""
-    words = [request.kind, "--inventory", str(copy.inventory), _SITE_OPTION[request.kind], copy.rehearsal.source]
+    words = [request.kind, "--inventory", str(copy.inventory), _SITE_OPTION, copy.rehearsal.source]
     words += [*request.more, *_services(copy)]
     words += [word for fault in copy.faults for word in ("--fault", fault)]
     words += ["--yes"] if yes or not request.attended else []
@@ -57,7 +50,8 @@ def _typed(request: RehearsalRequest, copy: Rehearsing, *, yes: bool, as_json: b
 
 
 def _services(copy: Rehearsing) -> list[str]:
-    return [word for name in copy.rehearsal.services for word in (copy.words.option, name)]
+    """Plain words; a name that looks like an option is given as the value of one."""
+    return [f"--service={name}" if name.startswith("-") else name for name in copy.rehearsal.services]
 
 
 def _type(program: Program, copy: Rehearsing, words: Sequence[str]) -> int:
@@ -98,7 +92,7 @@ def _debrief(request: RehearsalRequest, copy: Rehearsing, *, is_open: bool) -> N
         show(f"  {line}")
     total = found.figures
     held = f" ({total['stranded']:,} of them are still held by a site that does not serve)" if total["lost"] else ""
-    lost = counted(total["lost"], "message")
+    lost = counted(total["lost"], copy.words.backlog or "message")
     both = copy.scene.openness(total["both_active_intervals"])
     show(
         f"  by the world's own account: {lost} lost{held}, {total['duplicated']:,} duplicated, "
@@ -129,7 +123,7 @@ def _again(request: RehearsalRequest, copy: Rehearsing) -> str:
     words += ["--all"] if request.everything else _services(copy)
     for option, value in (
         ("--pair", request.pair),
-        (_SITE_OPTION[request.kind], request.site),
+        (_SITE_OPTION, request.site),
         ("--inventory", request.inventory),
         ("--drill", request.drill),
     ):

@@ -12,10 +12,11 @@ from orchestrator.clock import SystemClock
 from orchestrator.counting import counted
 from orchestrator.errors import DefinitionError
 from orchestrator.model.families import known_families
+from orchestrator.operations.declared_families import offer_families
 from orchestrator.suggestions import suggest
 from proof.simulation.draw import draw
 from proof.simulation.effects import kind_of
-from proof.simulation.families import SIMULATIONS
+from proof.simulation.families import SIMULATIONS, kinds_of, simulation_of
 from proof.simulation.many import Failing, Figures, play_many
 from proof.simulation.shrink import shrink
 from proof.simulation.stores import Stores
@@ -38,18 +39,23 @@ class SimulationRequest:
 
 
 def kinds_named(names: Sequence[str]) -> tuple[Kind, ...]:
-    """The runbooks that were typed. Raises ``DefinitionError`` for one that cannot be simulated."""
-    for name in names:
-        if name in KINDS:
-            continue
-        family = name.partition("/")[0]
-        if family in known_families() and family not in SIMULATIONS:
-            raise DefinitionError(
-                f"the family {family} does not offer a simulation",
-                hint=f"families that do: {', '.join(sorted(SIMULATIONS))}",
-            )
+    """The runbooks that were typed; the name of a family in a file means all of its runbooks. Raises ``DefinitionError``
+    for one that cannot be simulated."""
+    return tuple(dict.fromkeys(kind for name in names for kind in _kinds_named(name)))
+
+
+def _kinds_named(name: str) -> Sequence[Kind]:
+    if name in KINDS:
+        return (name,)
+    offer_families()
+    family, slash, _ = name.partition("/")
+    if family not in known_families() or family in SIMULATIONS:
         raise DefinitionError(f"--kind {name}: no such runbook is simulated", hint=suggest(name, KINDS))
-    return tuple(kind for name in names for kind in KINDS if kind == name)
+    simulation_of(family)  # raises for one that has none
+    known = kinds_of(family)
+    if slash and name not in known:
+        raise DefinitionError(f"--kind {name}: no such runbook is simulated", hint=suggest(name, known))
+    return (name,) if slash else known
 
 
 def run_simulation(request: SimulationRequest) -> int:
@@ -57,9 +63,8 @@ def run_simulation(request: SimulationRequest) -> int:
     clock = SystemClock()
     started = reported_at = clock.now()
     figures = Figures()
-    for batch in play_many(
-        range(request.first, request.first + request.seeds), request.kinds or KINDS, jobs=request.jobs
-    ):
+    seeds = range(request.first, request.first + request.seeds)
+    for batch in play_many(seeds, request.kinds or KINDS, jobs=request.jobs, ready=offer_families):
         figures.add(batch)
         for one in batch.failing:
             _show_failing(request, one)
@@ -135,9 +140,9 @@ def _lines(figures: Figures, rate: float) -> Iterator[str]:
     yield f"SIMULATED  {counted(figures.seeds, 'run')}, {rate:.0f} a second"
     yield f"  kinds: {_counted(figures.kinds)}"
     yield f"  ends: {_counted(figures.ends)}"
-    yield f"  gone wrong in the world: {figures.faults:,}; to processes: {_counted(figures.hit) or 'nothing'}"
-    yield f"  took effect besides: {_counted(_by_kind(figures)) or 'nothing'}"
-    yield f"  instants at which a process could die: {figures.instants:,}"
+    yield f"  faults of the simulated world: {figures.faults:,}; of processes: {_counted(figures.hit) or 'nothing'}"
+    yield f"  other effects: {_counted(_by_kind(figures)) or 'nothing'}"
+    yield f"  points at which a process could be killed: {figures.instants:,}"
     if figures.failing:
         yield f"  {len(figures.failing):,} of them broke a promise"
     else:
@@ -145,7 +150,7 @@ def _lines(figures: Figures, rate: float) -> Iterator[str]:
 
 
 def _by_family(figures: Figures) -> dict[str, dict[str, int]]:
-    """What took effect besides faults of the world and of processes, in words."""
+    """The effects other than faults of the world and of processes, in words."""
     families = sorted({family for family, _ in figures.effects})
     return {
         one: {effect: count for (family, effect), count in sorted(figures.effects.items()) if family == one}

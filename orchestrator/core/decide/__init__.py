@@ -17,7 +17,7 @@ The safety argument in prose, before the code:
 - ``reverted`` means that every change was undone, or left by a person's decision. What has no undo ends ``stuck``.
 
 ``decide`` returns either events to record (then it is asked again), or what to wait for. It never does both, so that
-every decision stands on recorded facts.
+every decision depends on recorded facts.
 """
 
 from __future__ import annotations

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from orchestrator.core.decide.claims import claims_of, may_undo, may_wait, wait_for_others
 from orchestrator.core.decide.decision import Next, Observe, emit
 from orchestrator.core.decide.evaluate import (
+    FIRST_LOOK,
     Verdict,
     is_current,
     judge,
@@ -30,7 +31,7 @@ _WITHHELD_MAX = 20
 @dataclass(frozen=True, slots=True)
 class Task:
     """An action with its proof: a step's own, or its undo. ``before``: what holds if it had no effect at all.
-    ``reconfirm``: what earlier waits have proven and it stands on."""
+    ``reconfirm``: what earlier waits have proven and it depends on."""
 
     step: str
     require: tuple[Check, ...]
@@ -51,12 +52,13 @@ def act(plan: ev.Plan, lane: Lane, task: Task, now: float, when_broken: WhenBrok
 
     ``when_broken`` is needed by a task that reconfirms something.
     """
-    if lane.stage is Stage.PROVE:
-        last = lane.intents[-1]
-        if not _had_no_effect(task, last):
-            return _prove(plan, lane, task, last, now)
-        if not attempts_left(lane, task):
-            return emit(ev.StepFailed(step=task.step, why=exhausted(last), undo=task.undo))
+    last = lane.intents[-1] if lane.intents else None
+    if last is not None and lane.stage is Stage.PROVE and not _had_no_effect(task, last):
+        return _prove(plan, lane, task, last, now)
+    # A resumed lane asks first whether its step applies, and comes here without a proof.
+    if last is not None and not attempts_left(lane, task):
+        return emit(ev.StepFailed(step=task.step, why=exhausted(last), undo=task.undo))
+    if last is not None and lane.stage is Stage.PROVE:
         due = last.ended_at + backoff(last.attempt)
         if now < due:
             return Next(wake=due)
@@ -64,7 +66,7 @@ def act(plan: ev.Plan, lane: Lane, task: Task, now: float, when_broken: WhenBrok
 
 
 def _start(plan: ev.Plan, lane: Lane, task: Task, now: float, when_broken: WhenBroken | None) -> Next:
-    """Everything that an attempt stands on, and then its intent."""
+    """Everything that an attempt depends on, and then its intent."""
     claiming = claims_of(plan, lane, task.limits, now, undo=task.undo)
     if claiming is not None:
         return claiming
@@ -101,7 +103,7 @@ def _required(plan: ev.Plan, lane: Lane, task: Task, request: Observe, now: floa
 def _reconfirmed(
     plan: ev.Plan, lane: Lane, task: Task, request: Observe, when_broken: WhenBroken | None
 ) -> Next | None:
-    """None once everything that was proven was read as true again, in the round that the action stands on."""
+    """None once everything that was proven was read as true again, in the round that the action depends on."""
     if not task.reconfirm:
         return None
     assert when_broken is not None  # by whoever makes such a task
@@ -160,7 +162,7 @@ def _prove(plan: ev.Plan, lane: Lane, task: Task, last: Intent, now: float) -> N
             return poll_again(lane, request, now, task.limits.settle - age)
         return emit(*_proven(plan, lane, task, last))
     if verdict.holds is None:
-        if may_land:  # nobody gives up before: it would undo the opposite, sent by then to turn back
+        if may_land:  # no one gives up before: it would undo the opposite, sent by then to roll back
             return poll_again(lane, request, now, task.limits.settle - age if verdict.final else None)
         if last.effect is Effect.REJECTED:  # the device's answer explains more than a failed reading
             verdict = replace(verdict, why=f"{_refused(plan, task, last)}; {verdict.why}")
@@ -173,7 +175,7 @@ def _prove(plan: ev.Plan, lane: Lane, task: Task, last: Intent, now: float) -> N
     if last.effect is Effect.ACCEPTED and age >= task.limits.within:
         why = f"the action was accepted and its effect did not show within {task.limits.within:g}s: {verdict.why}"
         return emit(ev.StepFailed(step=task.step, why=why, undo=task.undo))
-    return poll_again(lane, request, now)
+    return poll_again(lane, request, now, first=min(FIRST_LOOK, task.limits.poll.min))
 
 
 def _refused(plan: ev.Plan, task: Task, last: Intent) -> str:
@@ -181,7 +183,7 @@ def _refused(plan: ev.Plan, task: Task, last: Intent) -> str:
 
 
 def _is_partly_done(plan: ev.Plan, lane: Lane, task: Task) -> bool:
-    """Several nodes, or several expectations: not done is not yet as it was. A step that is never taken back does not
+    """Several nodes, or several expectations: not done is not yet as it was. A step that is never undone does not
     say how it was; then the reading says whether its parts differ."""
     if task.before:
         return not judge(plan, lane, task.before).holds

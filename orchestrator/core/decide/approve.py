@@ -1,25 +1,28 @@
-"""Where people agree to something: the plan before anything begins, an open question, a risk that was found. Pure."""
+"""Where people agree to something: the plan before anything starts, an open question, a risk that was found. Pure."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from orchestrator.core.approvals import APPROVAL_GATE, Approvals
 from orchestrator.core.decide.decision import Next, Observe, emit
-from orchestrator.core.decide.evaluate import is_current, judge_one, patience, poll_again
+from orchestrator.core.decide.evaluate import is_current, judge_one, observe, patience, poll_again
 from orchestrator.core.decide.gates import answer, opened
 from orchestrator.core.run import Lane
 from orchestrator.counting import counted
 from orchestrator.family.contract import NOT_OFFERED
 from orchestrator.model import events as ev
 from orchestrator.model.comparisons import compared_by, comparison
-from orchestrator.model.reading import Reading
+from orchestrator.model.reading import Reading, describe
 from orchestrator.model.requests import ApprovalRequest
 from orchestrator.model.runbook import Answer, Approval, Check, Step, format_duration
 
 # How many reasons a question names; the record of the readings has them all.
 _REASONS_SHOWN = 5
-# Answers that give up a guarantee, or cannot be taken back.
+# Answers that give up a guarantee, or cannot be undone.
 GRAVE: frozenset[Answer] = frozenset({"escalate", "commit", "rollback", "waive", "attest", "accept"})
-# How far clocks of bastions may be apart, seconds: a word that was said long before the question is about another one.
+# How far clocks of bastions may be apart, seconds: a word that was reported long before the question is about another
+# one.
 _SKEW = 120
 
 
@@ -28,7 +31,21 @@ def approve(plan: ev.Plan, lane: Lane, step: Step, ask: Approval, attended: bool
     gate = lane.open_gate(ask.gate)
     if gate is not None:
         return answer(plan, lane, gate, attended)
-    return emit(opened(lane, ask, step.id, why=ask.text))
+    if step.only_if and not is_current(lane):
+        return Next(requests=(observe(lane, step.only_if),))
+    return emit(opened(lane, ask, step.id, why=" ".join([ask.text, *_shown(plan, lane, step)])))
+
+
+def _shown(plan: ev.Plan, lane: Lane, step: Step) -> Iterator[str]:
+    """The numbers that were read, under which the question is asked at all."""
+    for check in step.only_if:
+        seen = lane.reading(check.on, check.reading)
+        value = None if seen is None else seen.value
+        if value is None:
+            continue
+        names = [name for name in type(value).model_fields if type(getattr(value, name)) is int]
+        if names:
+            yield f"{plan.site_name(check.on)}: {describe(value, names)}."
 
 
 def compare(plan: ev.Plan, lane: Lane, step: Step, now: float, attended: bool) -> Next:
@@ -61,7 +78,7 @@ def compare(plan: ev.Plan, lane: Lane, step: Step, now: float, attended: bool) -
         return emit(ev.StepDone(step=step.id, note=f"{counted(_size(values[1]), rule.noun)}, {rule.good}"))
     if rule.settles and now - lane.stage_at < step.patience:
         return poll_again(lane, request, now, step.poll.max)
-    option = f" (beforehand: {rule.option})" if rule.option else ""
+    option = f" (in advance: {rule.option})" if rule.option else ""
     more = f", and {len(reasons) - _REASONS_SHOWN} more" if len(reasons) > _REASONS_SHOWN else ""
     return emit(
         ev.GateOpened(
@@ -79,10 +96,10 @@ def _size(value: Reading) -> int:
 
 
 def request_approval(plan: ev.Plan, approvals: Approvals, now: float) -> tuple[ev.Event, ...]:
-    """The run's own next events about the approval of its plan; none while people think, or when all is said.
+    """The run's own next events about the approval of its plan; none while people think, or when all is reported.
 
-    What was decided holds: it is recorded in one commit with the beginning of the first lanes, and from there on other
-    decisions made beforehand are decisions of the run, and no other plan.
+    What was decided holds: it is recorded in one commit with the start of the first lanes, and from there on other
+    decisions made in advance are decisions of the run, and no other plan.
     """
     rule, sought = plan.approval, approvals.sought
     if rule is None or approvals.decided is not None:
@@ -112,7 +129,7 @@ def propose(plan: ev.Plan, rule: ev.ApprovalRule, policy: ev.Policy, now: float)
 def record_vote(
     plan: ev.Plan, approvals: Approvals, request: ApprovalRequest, now: float, *, signer: str = ""
 ) -> tuple[ev.Event, ...]:
-    """What follows from somebody's word about the plan. ``signer``: the approver whose signature over it was found good.
+    """What follows from a person's word about the plan. ``signer``: the approver whose signature over it was found good.
     None when nothing is asked any more."""
     sought, choice = approvals.sought, request.choice
     who, host, reason = request.who, request.host, request.reason
@@ -185,7 +202,7 @@ def _objection(
         return f"{request.choice} is no answer to this"
     stake = approvals.stake_of(rule.requester, by)
     if stake:
-        return f"{by} {stake}; somebody else has to approve it"
+        return f"{by} {stake}; another person has to approve it"
     if by in (one.by for one in approvals.given):
         return f"{by} has approved it already"
     return ""
@@ -206,7 +223,7 @@ def _question(plan: ev.Plan, rule: ev.ApprovalRule, now: float, policy: ev.Polic
 
 
 def _withdrawn() -> ev.GateWithdrawn:
-    return ev.GateWithdrawn(gate=APPROVAL_GATE, why="the plan was changed, so what was said about it is void")
+    return ev.GateWithdrawn(gate=APPROVAL_GATE, why="the plan was changed, so earlier approvals are void")
 
 
 def _decided(choice: Answer, reason: str, who: ev.Who, signed: ev.Signed | None = None) -> ev.GateDecided:

@@ -1,9 +1,9 @@
-"""Claims on what belongs to a whole site: who relies on it, and who may take it back. Pure.
+"""Claims on what belongs to a whole site: who relies on it, and who may undo it. Pure.
 
 A fence or an interface is one thing for all services of a site, and each service is decided on its own. So a step that
 changes such a thing says so (``claim``), and the journal keeps who relies on it, across lanes, runs and machines:
 
-- ``hold``: the service relies on the thing from here on. It is granted unless another service is taking it back.
+- ``hold``: the service relies on the thing from now on. It is granted unless another service is taking it back.
 - ``release``: the service no longer relies on it, and the action rolls it back. It is granted once no other service
   relies on it. The undo of a step that holds is a release too.
 - ``leave`` only asks: would a release be granted? A lane that could not undo what it did must not start to.

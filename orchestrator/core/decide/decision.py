@@ -15,12 +15,14 @@ SITE_CLAIMS = "site_claims"
 
 @dataclass(frozen=True, slots=True)
 class Observe:
-    """Take these readings, together. ``gauge`` is the number among them that a wait follows."""
+    """Take these readings, together. ``gauge`` is the number among them that a wait follows. ``after``: those among them
+    that are asked once all others were answered, since they are compared with what these say."""
 
     service: str
     mark: int
     asks: tuple[tuple[Side, str], ...]
     gauge: Progress | None = None
+    after: frozenset[tuple[Side, str]] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)

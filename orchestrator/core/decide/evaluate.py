@@ -6,17 +6,18 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from orchestrator.core.decide.decision import ClaimSite, Next, Observe, emit
+from orchestrator.core.drain_estimate import value_elsewhere
 from orchestrator.core.run import Intent, Lane, Stage
 from orchestrator.model import events as ev
 from orchestrator.model.reading import describe, matches
 from orchestrator.model.runbook import Check, Look, Progress, Step
 
-# A device that is not there says so at once; asking it again too often helps nobody.
-_FIRST_LOOK = 0.05
+# A device that is not there says so at once; asking it again too often helps no one.
+FIRST_LOOK = 0.05
 SLOWEST_LOOK = 2.0
 # So often in a row what was read may be too old by the time the last device has answered.
 _EXPIRED_MAX = 3
-# Failures that no patience mends: the device (or we) gave a definite answer.
+# Failures that no patience fixes: the device (or we) gave a definite answer.
 _FINAL_FAILURES = frozenset({"AuthenticationFailed", "HostKeyRejected", "Forbidden", "NoSuchService"})
 
 
@@ -37,9 +38,13 @@ def observe(
 ) -> Observe:
     """The round of readings that ``checks`` and ``gauge`` need; ``report`` is read along."""
     asks = dict.fromkeys((one.on, one.reading) for one in (*checks, *report))
+    compared = {(one.on, one.reading): one.elsewhere for one in checks if one.elsewhere}
     if gauge is not None:
         asks.setdefault((gauge.on, gauge.reading))
-    return Observe(lane.service, lane.mark, tuple(asks), gauge)
+        if gauge.up_to is not None:
+            compared[gauge.on, gauge.reading] = (*compared.get((gauge.on, gauge.reading), ()), gauge.up_to)
+    asks |= dict.fromkeys((other.on, other.reading) for others in compared.values() for other in others)
+    return Observe(lane.service, lane.mark, tuple(asks), gauge, frozenset(compared))
 
 
 def is_current(lane: Lane) -> bool:
@@ -59,10 +64,13 @@ def outdated(lane: Lane, step: Step, now: float, *, undo: bool = False) -> Next 
     return emit(ev.StepFailed(step=step.id, why=why, undo=undo, unknown=True))
 
 
-def poll_again(lane: Lane, request: Observe | ClaimSite, now: float, interval: float | None = None) -> Next:
-    """The same readings once more, when they are due. Without ``interval``, the longer it lasts the slower."""
+def poll_again(
+    lane: Lane, request: Observe | ClaimSite, now: float, interval: float | None = None, first: float = FIRST_LOOK
+) -> Next:
+    """The same readings once more, when they are due. Without ``interval``, the longer it lasts the slower: after
+    ``first`` seconds at the soonest."""
     if interval is None:
-        interval = min(max(_FIRST_LOOK, (lane.seen_at - lane.stage_at) / 2), SLOWEST_LOOK)
+        interval = min(max(first, (lane.seen_at - lane.stage_at) / 2), SLOWEST_LOOK)
     due = lane.seen_at + interval
     return Next(requests=(request,)) if now >= due else Next(wake=due)
 
@@ -88,10 +96,15 @@ def judge_one(plan: ev.Plan, lane: Lane, check: Check) -> Verdict:
         text = seen.failure.text if seen.failure else "no answer"
         final = seen.failure is not None and seen.failure.kind in _FINAL_FAILURES
         return Verdict(None, f"{site}: {check.reading} is unknown: {text}", final)
-    holds = matches(seen.value, check.where)
+    told = {(one.on, one.reading): one for one in lane.seen} if check.elsewhere else {}
+    holds = matches(seen.value, check.where, lambda other: value_elsewhere(other, told, (check.on, check.reading)))
     if holds:
         return _HOLDS
     found = describe(seen.value, list(check.where))
+    for other in check.elsewhere:
+        there = told.get((other.on, other.reading))
+        value = None if there is None or there.value is None else describe(there.value, [other.field])
+        found += f"; {plan.site_name(other.on)}: {value or f'{other.reading} is unknown'}"
     perhaps = "perhaps " if holds is None else ""
     return Verdict(holds, f"{site}: {perhaps}{check.say} ({found})" if check.say else f"{site}: {found}")
 
@@ -115,9 +128,10 @@ def known_at(lane: Lane) -> float:
     """Since when something is unknown, as far as the lane tells."""
     if any(one.failure for one in lane.seen):
         return lane.known_at
-    # Every device answered, and left a value out: only of what a wait follows is it known when it was last given.
+    # Every device answered, and left a value out. A wait has time while what it follows moves: a number that stays would
+    # let it wait without an end, however often it is read.
     follows = lane.gauge and lane.stage is Stage.MAIN
-    return max(lane.stage_at, lane.gauge[-1][0]) if follows else lane.stage_at
+    return max(lane.stage_at, min(lane.gauge[-1][0], lane.moved_at)) if follows else lane.stage_at
 
 
 def was_otherwise(plan: ev.Plan, lane: Lane, checks: Sequence[Check], intent: Intent) -> bool:

@@ -90,14 +90,20 @@ def _concerns(lane: Lane, each: ForEach, item: Item) -> bool:
 
 
 def _count(lane: Lane, each: ForEach) -> str:
-    done = len({intent.item for intent in lane.intents})
-    words = f"{done} of them" if done else "there are none"
+    last = {intent.item: intent.effect for intent in lane.intents if intent.item is not None}
+    unsure = [item for item, effect in last.items() if effect is not Effect.ACCEPTED]
+    words = f"{len(last)} of them" if last else "there are none"
+    if unsure:
+        words += f"; no longer listed, and whether by this run is unknown: {_some(unsure)}"
     left = passed_over(lane, each)
     if not left:
         return words
-    named = ", ".join(left[:_NAMED])
-    more = f" and {len(left) - _NAMED} more" if len(left) > _NAMED else ""
-    return f"{words}; {len(left)} in the same state left as it was: {named}{more}"
+    return f"{words}; {len(left)} in the same state left as it was: {_some(left)}"
+
+
+def _some(keys: Sequence[str]) -> str:
+    more = f" and {len(keys) - _NAMED} more" if len(keys) > _NAMED else ""
+    return f"{', '.join(keys[:_NAMED])}{more}"
 
 
 def passed_over(lane: Lane, each: ForEach) -> list[str]:
@@ -210,7 +216,7 @@ def _stand(lane: Lane, task: Task, item: Item, now: float) -> ev.StepFailed | ev
     last = next((intent for intent in reversed(lane.intents) if intent.item == item.key), None)
     if last is None:
         return None
-    # Somebody asked for another try; what may have been obeyed still has its time to show.
+    # A person asked for another try; what may have been obeyed still has its time to show.
     retried = last not in lane.intents[lane.attempts_from :]
     failed = partial(ev.StepFailed, step=task.step)
     if last.disproved or last.effect is Effect.NOT_SENT:

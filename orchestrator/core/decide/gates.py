@@ -43,21 +43,21 @@ def answer(
     """
     chosen = plan.policy.on_gate.get(gate.gate)
     if chosen is not None and chosen in gate.choices and waited_s is None:
-        reason = plan.policy.why(gate.gate) or "decided beforehand"
+        reason = plan.policy.why(gate.gate) or "decided in advance"
         return emit(*apply_ruling(plan, lane, gate, ev.Ruling(choice=chosen, reason=reason, by="policy")))
     if attended:
         return with_questions(lane, meanwhile, attended)
     choice, before = gate.unattended, ""
     if waited_s is not None:
         choice = "stop" if choice == "wait" else choice
-        decided = "as decided beforehand, " if chosen is not None else ""
+        decided = "as decided in advance, " if chosen is not None else ""
         before = f"it was waited for {format_duration(waited_s)}, {decided}and "
-    ruling = ev.Ruling(choice=choice, reason=f"{before}nobody could be asked", by="policy")
+    ruling = ev.Ruling(choice=choice, reason=f"{before}no operator could be asked", by="policy")
     return emit(*apply_ruling(plan, lane, gate, ruling))
 
 
 def with_questions(lane: Lane, polling: Next, attended: bool) -> Next:
-    """Go on reading while a person thinks: many questions answer themselves."""
+    """Continue reading while a person thinks: many questions answer themselves."""
     if not attended or not lane.gates:
         return polling
     questions = tuple(Ask(lane.service, gate) for gate in lane.gates)
@@ -99,7 +99,7 @@ def _halt(lane: Lane, gate: ev.GateOpened) -> ev.LaneEnded:
 
 
 def after_failure(plan: ev.Plan, lane: Lane, step: str, attended: bool) -> Next:
-    """A step failed. Refuse while nothing is changed; otherwise somebody decides."""
+    """A step failed. Refuse while nothing is changed; otherwise a person decides."""
     if lane.status == "running" and not _may_have_changed(lane):
         # A device that refuses may need something first, such as a ready message spool. An operator can see to that.
         is_refused = bool(lane.intents) and lane.intents[-1].effect is Effect.REJECTED
@@ -109,7 +109,7 @@ def after_failure(plan: ev.Plan, lane: Lane, step: str, attended: bool) -> Next:
     if lane.status == "running" and not _perhaps_past(plan, lane):
         return _failure_gate(plan, lane, step, ("retry", "revert", "stop"), "revert", attended)
     # After an escalation the source may be dark for good: what cannot be read there may be waived, by name. Once: where
-    # that did not help it never will, and whoever decided it beforehand would do so for ever.
+    # that did not help it never will, and whoever decided it in advance would do so for ever.
     may_waive = lane.status == "escalating" and lane.failure_unknown and not lane.waived
     waive: tuple[Choice, ...] = ("waive",) if may_waive else ()
     return _failure_gate(plan, lane, step, ("retry", *waive, "stop"), "stop", attended)
@@ -131,15 +131,15 @@ def _may_have_changed(lane: Lane) -> bool:
 
 
 def _perhaps_past(plan: ev.Plan, lane: Lane) -> bool:
-    """Is the action of the point of no return in doubt? Turning back now could take back what it stands on, while its
+    """Is the action of the point of no return in doubt? Rolling back now could undo what it depends on, while its
     effect is still to come."""
     step = plan.runbook.steps[lane.step]
     return step.point_of_no_return and any(intent.may_have_obeyed for intent in lane.intents)
 
 
 def aborted(abort: ev.AbortAsked) -> str:
-    """The reason a lane ends with when it was called off."""
-    return f"called off by {abort.by}: {abort.reason}" if abort.reason else f"called off by {abort.by}"
+    """The reason a lane ends with when it was aborted."""
+    return f"aborted by {abort.by}: {abort.reason}" if abort.reason else f"aborted by {abort.by}"
 
 
 def on_abort(plan: ev.Plan, lane: Lane, abort: ev.AbortAsked, now: float) -> Next:

@@ -93,7 +93,7 @@ def _is_in_the_way(row: Row, request: ClaimSite, party: Party) -> bool:
 
 
 def _gives_up(row: Row, party: Party) -> bool:
-    """Is it a lane of this run that is rolled back, or never moved? Its row does not tell yet."""
+    """Is it a lane of this run that is rolled back, or never moved? Its row does not report yet."""
     lane = party.lane_of(row.service)
     if lane is None or row.run != party.run:
         return False
@@ -101,6 +101,6 @@ def _gives_up(row: Row, party: Party) -> bool:
 
 
 def _is_under_way(row: Row, party: Party) -> bool:
-    """Will this very run decide, without being asked, whether the service goes on relying on it?"""
+    """Will this very run decide, without being asked, whether the service continues relying on it?"""
     lane = party.lane_of(row.service)
     return lane is not None and not lane.ended

@@ -104,7 +104,7 @@ def _not_yet(
 def guard_broken(
     plan: ev.Plan, lane: Lane, step: Step, guard: Verdict, request: Observe, *, now: float, attended: bool
 ) -> Next:
-    """The guard of a wait does not hold, or what an action has to stand on does not hold any more. It may recover for
+    """The guard of a wait does not hold, or what an action has to depend on does not hold any more. It may recover for
     ``grace``; then an operator decides, or the policy."""
     rule = step.when_guard_breaks
     assert rule is not None  # a guard has one, by the runbook's model
@@ -120,13 +120,13 @@ def guard_broken(
     if gate is None:
         return emit(
             *(ev.GateWithdrawn(gate=other.gate, why=guard.why) for other in lane.gates),
-            opened(lane, rule, step.id, why=guard.why, at_risk=_at_risk(lane, step)),
+            opened(lane, rule, step.id, why=guard.why, at_risk=_at_risk(plan, lane, step)),
         )
     return _answer(plan, lane, rule, gate, now, attended, polling)
 
 
 def _on_stall(plan: ev.Plan, lane: Lane, step: Step, now: float, attended: bool) -> Next | None:
-    """None while the gauge moves, or nobody knows whether it does."""
+    """None while the gauge moves, or no one knows whether it does."""
     rule = step.when_stalled
     if rule is None:
         return None
@@ -139,12 +139,12 @@ def _on_stall(plan: ev.Plan, lane: Lane, step: Step, now: float, attended: bool)
     gate = lane.open_gate(rule.gate)
     if gate is None:
         why = f"no progress for {now - lane.moved_at:.0f}s with {lane.gauge[-1][1]:.0f} left; the guard holds"
-        return emit(opened(lane, rule, step.id, why=why, at_risk=_at_risk(lane, step)))
+        return emit(opened(lane, rule, step.id, why=why, at_risk=_at_risk(plan, lane, step)))
     return _answer(plan, lane, rule, gate, now, attended, _looking_on(lane, step, now))
 
 
 def _on_silence(plan: ev.Plan, lane: Lane, step: Step, rule: Stall, now: float, attended: bool) -> Next | None:
-    """The gauge was not read since somebody resumed the lane. A question that was open then stands, and after
+    """The gauge was not read since a person resumed the lane. A question that was open then stands, and after
     ``patience`` nothing is expected to answer it by itself."""
     gate = lane.open_gate(rule.gate)
     if gate is None or now - known_at(lane) < step.patience:
@@ -161,8 +161,8 @@ def _answer(
     attended: bool,
     meanwhile: Next,
 ) -> Next:
-    """A wait that was decided beforehand, or that holds because nobody is there, ends too: what does not get better
-    goes on for no longer than the rule says."""
+    """A wait that was decided in advance, or that holds because no one is there, ends too: what does not get better
+    continues for no longer than the rule says."""
     is_waiting = plan.policy.on_gate.get(gate.gate, gate.unattended) == "wait"
     since = lane.waiting_since if is_waiting else None
     is_over = since is not None and now - since >= rule.wait_at_most
@@ -183,9 +183,11 @@ def _looking_on(lane: Lane, step: Step, now: float) -> Next:
     return poll_again(lane, request, now, step.poll.max)
 
 
-def _at_risk(lane: Lane, step: Step) -> int | None:
+def _at_risk(plan: ev.Plan, lane: Lane, step: Step) -> int | None:
     """None is unknown: clients still connected, or seconds behind, tell no number of messages."""
     followed = step.progress
-    if not lane.gauge or followed is None or not counts_at_risk(followed.reading, followed.field):
+    if not lane.gauge or followed is None:
+        return None
+    if not counts_at_risk(followed.reading, followed.field, plan.runbook.family):
         return None
     return int(lane.gauge[-1][1])

@@ -7,55 +7,68 @@ Must never connect to anything.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 
-from orchestrator.documents.source_map import Diagnostic, Lines, Path, findings_of, quoted
-from orchestrator.model.facets import Facet
-from orchestrator.model.family_file import (
+from orchestrator.documents.lint.family_conduct import lint_conduct
+from orchestrator.documents.lint.family_model import lint_model
+from orchestrator.documents.lint.family_words import half_words_of, lint_words
+from orchestrator.documents.source_map import Diagnostic, Lines, Path, error_at, findings_of, quoted
+from orchestrator.model.declared.file import (
     GIVEN,
-    HTTP_OPTIONS,
+    OTHER_MANAGER,
     ActionFile,
     FamilyFile,
     FieldFile,
+    ItemsFile,
     ReadingFile,
-    RequestFile,
-    bound_in,
-    half_words,
-    words_in,
+    item_arguments,
 )
+from orchestrator.model.declared.requests import MessageFile, RequestFile, words_in
+from orchestrator.model.facets import Facet
 from orchestrator.model.findings import Finding, Level
 from orchestrator.suggestions import suggest
 
 _TRUTHS = frozenset({Facet.SERVES, Facet.LINK, Facet.SUSPENDED, Facet.BLOCKED})
+_COUNTED: Mapping[Facet | None, str] = {
+    Facet.BACKLOG: "what waits",
+    Facet.MARK: "what was issued",
+    Facet.REACHED: "what has arrived",
+}
 _SECRET = re.compile(r"(?:^|_)(?:password|passphrase|secret|token)$")
-_SHELLS = frozenset({"sh", "bash", "dash", "ksh", "zsh"})
 _CHANGES = re.compile(
     r"\b(insert\s+into|update\s+\w+\s+set|delete\s+from|alter\s|create\s|drop\s|truncate\s|pg_promote|pg_terminate_backend)",
     re.IGNORECASE,
 )
 
+# Parts of a subject that ask an API for a change.
+_CHANGING_PARTS = frozenset(
+    {"CREATE", "UPDATE", "DELETE", "PURGE", "REMOVE", "RESTORE", "STEPDOWN", "PAUSE", "RESET"}
+)
+
 
 def lint_family(family: FamilyFile, *, file: str | None = None, lines: Lines | None = None) -> list[Finding]:
     """Errors and warnings, in the order of the file. Errors forbid its use."""
-    told = [*_options(family), *_readings(family), *_actions(family), *_whole(family), *_secrets(family)]
+    told = [
+        *_options(family),
+        *_readings(family),
+        *_actions(family),
+        *_whole(family),
+        *_secrets(family),
+        *lint_conduct(family),
+    ]
     return findings_of(told, file=file, lines=lines)
-
-
-def _error(path: Path, code: str, message: str, hint: str = "") -> Diagnostic:
-    return Diagnostic(path, Level.ERROR, code, message, hint)
 
 
 def _options(file: FamilyFile) -> Iterator[Diagnostic]:
     for name, option in file.options.items():
         path = ("options", name)
-        if name in GIVEN or (file.connect.http is not None and name in HTTP_OPTIONS):
-            yield _error(path, "option-given", f"{name} is what every site has; an option needs another name")
+        if name in GIVEN or name in file.connect.given:
+            yield error_at(path, "option-given", f"{name} is what every site has; an option needs another name")
         if _SECRET.search(name):
             hint = "a password belongs into the site's login, and reaches the database alone"
-            yield _error(path, "option-secret", f"{name} would be seen in commands and records", hint)
-        fits = option.default is None or isinstance(option.default, str if option.type == "text" else int)
-        if not fits:
-            yield _error((*path, "default"), "option-default", f"the default of {name} is no {option.type}")
+            yield error_at(path, "option-secret", f"{name} would be seen in commands and records", hint)
+        if option.default is not None and not option.fits(option.default):
+            yield error_at((*path, "default"), "option-default", f"the default of {name} is no {option.type}")
 
 
 def _secrets(file: FamilyFile) -> Iterator[Diagnostic]:
@@ -63,138 +76,248 @@ def _secrets(file: FamilyFile) -> Iterator[Diagnostic]:
     hint = "a password belongs into the site's login, and a token into its options"
     if file.connect.sql is not None:
         for name in filter(_SECRET.search, file.connect.sql.arguments):
-            yield _error(
+            yield error_at(
                 ("connect", "sql", "arguments", name), "secret-written", f"{name} would be seen by all", hint
             )
     for room, everything in (("readings", file.readings), ("actions", file.actions)):
         for name, one in everything.items():
-            requests = () if one.http is None else (one.http,) if isinstance(one, ReadingFile) else one.http
-            for key in {key for request in requests for key in (*request.query, *_keys(request.body))}:
+            for key in sorted({key for request in one.requests for key in request.keys}):
                 if _SECRET.search(key):
-                    yield _error((room, name, "http"), "secret-written", f"{key} would be seen by all", hint)
-
-
-def _keys(value: object) -> Iterator[str]:
-    if isinstance(value, Mapping):
-        for key, inner in value.items():
-            yield from (str(key), *_keys(inner))
-    elif isinstance(value, list | tuple):
-        for inner in value:
-            yield from _keys(inner)
+                    yield error_at((room, name, one.protocol), "secret-written", f"{key} would be seen by all", hint)
 
 
 def _whole(file: FamilyFile) -> Iterator[Diagnostic]:
     everything: list[ReadingFile | ActionFile] = [*file.readings.values(), *file.actions.values()]
     if file.connect.sql is None and any(one.sql is not None for one in everything):
-        yield _error(("connect",), "not-connected", "statements need a database: connect.sql")
+        yield error_at(("connect",), "not-connected", "statements need a database: connect.sql")
+    if file.connect.ssh is None and any(one.ssh is not None for one in everything):
+        yield error_at(
+            ("connect",), "not-connected", "commands at the site need a session: connect.ssh, which may be empty: {}"
+        )
     if file.connect.http is None and any(one.http is not None for one in everything):
-        yield _error(("connect",), "not-connected", "requests need an API: connect.http, which may be empty: {}")
-    port = None if file.connect.http is None else file.connect.http.port
-    if port is not None and (port not in file.options or file.options[port].type != "number"):
-        hint = suggest(port, file.options)
-        yield _error(("connect", "http", "port"), "unknown-option", f"no option of numbers is called {port}", hint)
-    facets = [one.facet for reading in file.readings.values() for one in reading.fields.values()]
+        yield error_at(("connect",), "not-connected", "requests need an API: connect.http, which may be empty: {}")
+    if file.connect.nats is None and any(one.nats is not None for one in everything):
+        yield error_at(("connect",), "not-connected", "messages need a server: connect.nats, which may be empty: {}")
+    for protocol, connect in (("http", file.connect.http), ("nats", file.connect.nats)):
+        port = None if connect is None else connect.port
+        if port is not None and (port not in file.options or file.options[port].type != "number"):
+            hint = suggest(port, file.options)
+            what = f"no option of numbers is called {port}"
+            yield error_at(("connect", protocol, "port"), "unknown-option", what, hint)
+    surveyed = [reading for reading in file.readings.values() if reading.survey]
+    facets = [one.facet for reading in surveyed for one in reading.fields.values()]
+    yield from _ends(file)
     if Facet.SERVES not in facets:
-        yield _error(("readings",), "no-serves", "no field has the facet serves, so nothing shows who is active")
+        yield error_at(("readings",), "no-serves", "no field has the facet serves, so nothing shows who is active")
     for facet in {one for one in facets if one is not None and facets.count(one) > 1}:
-        yield _error(("readings",), "facet-twice", f"two fields have the facet {facet.value}, and one is meant")
-    for name in file.model:
-        if name not in _truths(file) - _TRUTHS:
-            yield _error(
-                ("model", name), "unknown-field", f"no field without a facet that is true or false is called {name}"
-            )
+        yield error_at(("readings",), "facet-twice", f"two fields have the facet {facet.value}, and one is meant")
+    yield from lint_model(file, _truths(file) - _TRUTHS)
     changed = any(Facet.SERVES in one.makes for one in file.actions.values())
     if file.actions and not changed:
         hint = "say it in `makes: {serves: …}`; without it no promise can be checked"
         yield Diagnostic(("actions",), Level.WARNING, "nothing-made", "no action changes who serves", hint)
 
 
+def _ends(file: FamilyFile) -> Iterator[Diagnostic]:
+    """What the two ends count is compared, so it is counted in one unit, and at both."""
+    found = {
+        field.facet: (("readings", reading, "fields", name), field.unit)
+        for reading, declared in file.readings.items()
+        for name, field in declared.fields.items()
+        if field.facet in _COUNTED
+    }
+    for facet, other in ((Facet.MARK, Facet.REACHED), (Facet.REACHED, Facet.MARK)):
+        if facet in found and other not in found:
+            hint = "give both, or count what waits at the source (backlog)"
+            yield error_at(found[facet][0], "one-end", f"{facet} without {other} shows nothing as drained", hint)
+    units = {unit for _, unit in found.values() if unit}
+    if file.words.backlog and units and file.words.backlog not in units:
+        what = (
+            f"a backlog is called {file.words.backlog}, and what waits is counted in {' and in '.join(sorted(units))}"
+        )
+        yield error_at(("words", "backlog"), "two-units", what)
+    if len(units) > 1:
+        path = next(path for path, _ in found.values())
+        yield error_at(
+            path, "two-units", f"what waits is counted in {' and in '.join(sorted(units))}; one unit is needed"
+        )
+
+
 def _readings(file: FamilyFile) -> Iterator[Diagnostic]:
     for name, reading in file.readings.items():
         path: Path = ("readings", name)
-        yield from _words(file, path, reading, ())
+        first = file.readings.get(reading.after or "")
+        yield from lint_words(file, path, reading, () if first is None else tuple(first.fields))
+        if reading.after is not None and (first is None or first.after is not None or first.items is not None):
+            what = f"no reading of fields that is made first is called {quoted(reading.after)}"
+            yield error_at((*path, "after"), "unknown-reading", what, suggest(reading.after, file.readings))
         if reading.sql is not None and (found := _CHANGES.search(reading.sql)):
-            yield _error(
+            yield error_at(
                 (*path, "sql"), "reading-changes", f"a reading changes nothing, and this one has {found.group(1)!r}"
             )
         if reading.http is not None and reading.http.method != "GET":
             what = f"a reading changes nothing, and {reading.http.method} may: only get reads"
-            yield _error((*path, "http"), "reading-changes", what)
+            yield error_at((*path, "http"), "reading-changes", what)
+        yield from _changing_reads(path, reading)
         if reading.rows is not None and reading.rows and not reading.rows.startswith("/"):
-            yield _error((*path, "rows"), "field-source", "rows is a JSON pointer: /…, or empty for the whole answer")
+            yield error_at(
+                (*path, "rows"), "field-source", "rows is a JSON pointer: /…, or empty for the whole answer"
+            )
         fields = reading.listed
         where = (*path, "fields") if reading.items is None else (*path, "items", "fields")
         for field_name, field in fields.items():
-            yield from _field(reading, (*where, field_name), field_name, field, fields)
+            yield from _field(file, reading, (*where, field_name), field_name, field, fields)
         if reading.items is not None:
+            yield from _listed(reading, reading.items, path)
             for key in (reading.items.key, *reading.items.shown):
                 if key not in fields:
-                    yield _error((*path, "items"), "unknown-field", f"its items have no field {quoted(key)}")
+                    yield error_at((*path, "items"), "unknown-field", f"its items have no field {quoted(key)}")
+
+
+def _changing_reads(path: Path, one: ReadingFile | ActionFile) -> Iterator[Diagnostic]:
+    """What a reading asks, and what an action asks first, changes nothing."""
+    asked = [request.changed.from_ for request in one.requests if request.changed is not None]
+    if isinstance(one, ReadingFile):
+        asked += one.requests
+        if any(request.changed is not None for request in one.requests):
+            what = "a reading sends no document back: with belongs to an action"
+            yield error_at((*path, one.protocol), "reading-changes", what)
+    elif any(isinstance(request, RequestFile) and request.method != "GET" for request in asked):
+        yield error_at((*path, "http"), "reading-changes", "what is read first is got: only get reads")
+    for request in asked:
+        for part in request.subject if isinstance(request, MessageFile) else ():
+            if part.upper() in _CHANGING_PARTS:
+                what = f"a reading changes nothing, and {'.'.join(request.address)} does"
+                yield error_at((*path, "nats"), "reading-changes", what)
+
+
+def _listed(reading: ReadingFile, items: ItemsFile, path: Path) -> Iterator[Diagnostic]:
+    if items.known is not None and reading.sql is None:
+        yield error_at((*path, "items"), "field-source", "known is a column, and the reading is no query")
 
 
 def _field(
-    reading: ReadingFile, path: Path, name: str, field: FieldFile, fields: Mapping[str, FieldFile]
+    file: FamilyFile,
+    reading: ReadingFile,
+    path: Path,
+    name: str,
+    field: FieldFile,
+    fields: Mapping[str, FieldFile],
 ) -> Iterator[Diagnostic]:
-    if name == "kind":
-        yield _error(path, "field-name", "a field is not called kind: that is the name of the reading")
+    if name in ("kind", OTHER_MANAGER):
+        yield error_at(path, "field-name", f"a field is not called {name}: the program has a field of that name")
     yield from _source(reading, path, name, field)
-    for other in field.when:
-        if other not in fields or other == name:
-            yield _error(
-                (*path, "when"), "unknown-field", f"there is no other field {quoted(other)}", suggest(other, fields)
-            )
+    for key, others in (("when", field.when), ("all", field.all_)):
+        for other in others:
+            if other not in fields or other == name:
+                what = f"there is no other field {quoted(other)}"
+                yield error_at((*path, key), "unknown-field", what, suggest(other, fields))
+            elif fields[other].all_:
+                yield error_at((*path, key), "unknown-field", f"{other} is made of other fields itself: name those")
+    yield from _options_of(file, path, field)
+    if field.true_when == ():
+        yield error_at((*path, "true_when"), "never-true", f"{name} is never true: its list is empty")
     if field.facet is None:
         return
-    if field.facet is Facet.NODE:
-        fits, wanted = field.type == "text", "text"
-    elif field.facet in _TRUTHS:
-        fits, wanted = field.type == "bool", "true or false"
-    else:
-        fits, wanted = field.type == "number", "a number"
+    fits, wanted = _facet_fits(field)
     if not fits:
-        yield _error(path, "facet-type", f"the facet {field.facet.value} is {wanted}, and {name} is not")
-    if field.facet is Facet.BACKLOG and not field.unit:
-        yield _error(path, "no-unit", f"{name} counts what waits, and has no unit", "unit: byte, message, row, …")
+        yield error_at(path, "facet-type", f"the facet {field.facet.value} is {wanted}, and {name} is not")
+    if field.facet in _COUNTED and not field.unit:
+        yield error_at(
+            path, "no-unit", f"{name} counts {_COUNTED[field.facet]}, and has no unit", "unit: byte, message, row, …"
+        )
     if field.unit.endswith("/s") or "per second" in field.unit:
-        yield _error(path, "rate", f"{name} is a rate ({field.unit}), which says nothing of how much waits")
+        yield error_at(path, "rate", f"{name} is a rate ({field.unit}), which says nothing of how much waits")
+
+
+def _options_of(file: FamilyFile, path: Path, field: FieldFile) -> Iterator[Diagnostic]:
+    """Options that a field is compared with."""
+    known = {*GIVEN, *file.options}
+    for key, value in (
+        ("true_when", field.true_when),
+        ("contains", field.contains),
+        ("exactly", field.exactly),
+    ):
+        words = (value,) if isinstance(value, str) else ()
+        for name in words_in(words):
+            if name not in known:
+                what = f"there is no option {quoted(name)}"
+                yield error_at((*path, key), "unknown-option", what, suggest(name, known))
+            elif key == "true_when" and name in file.options and file.options[name].type == "list":
+                yield error_at((*path, key), "list-word", f"{name} is a list: write contains")
+        yield from half_words_of((*path, key), words)
+    kinds = {"bool": bool, "text": str, "number": int | float}
+    fits = field.absent is None or isinstance(field.absent, kinds[field.type])
+    if not fits or (field.type == "number" and isinstance(field.absent, bool)):
+        yield error_at((*path, "absent"), "field-source", f"{quoted(str(field.absent))} is no {field.type}")
+
+
+def _facet_fits(field: FieldFile) -> tuple[bool, str]:
+    """Has the field the type of its facet? And what that is."""
+    if field.facet is Facet.NODE:
+        return field.type == "text", "text"
+    if field.facet is Facet.PILOT:
+        return field.type in ("text", "bool"), "a text, which names who may act, or true or false"
+    if field.facet in _TRUTHS:
+        return field.type == "bool", "true or false"
+    return field.type == "number", "a number"
 
 
 def _source(reading: ReadingFile, path: Path, name: str, field: FieldFile) -> Iterator[Diagnostic]:
     """Where a field comes from has to be something that this kind of reading has."""
     special = field.from_ in ("@code", "@rows")
+    if field.all_:
+        return
     if reading.sql is None and not (field.from_.startswith("/") or field.regex or special):
         what = f"{name} of a command or request needs a JSON pointer (from: /…), a regex, @code or @rows"
-        yield _error(path, "field-source", what)
+        yield error_at(path, "field-source", what)
     if field.from_ == "@rows" and reading.rows is None:
-        yield _error(path, "field-source", f"{name} counts rows, and the reading does not say where they are: rows")
+        yield error_at(path, "field-source", f"{name} counts rows, and the reading does not say where they are: rows")
     if reading.sql is not None and (field.from_.startswith(("/", "@")) or field.regex):
-        yield _error(path, "field-source", f"{name} of a query is a column (from: …)")
+        yield error_at(path, "field-source", f"{name} of a query is a column (from: …)")
 
 
 def _actions(file: FamilyFile) -> Iterator[Diagnostic]:
     truths = _truths(file)
     for name, action in file.actions.items():
         path: Path = ("actions", name)
-        yield from _words(file, path, action, action.arguments)
+        yield from lint_words(file, path, action, (*action.arguments, *item_arguments(file, action)))
+        yield from _on_item(file, path, action)
+        yield from _changing_reads(path, action)
         for facet in action.makes:
             if facet not in truths:
-                yield _error(
+                yield error_at(
                     (*path, "makes"), "makes-what", f"an action makes no {facet}: only what is true or false"
                 )
         if action.inverse is None:
             continue
+        if not action.makes:
+            what = f"{name} makes nothing, so nothing shows that it was taken back"
+            yield error_at((*path, "inverse"), "no-inverse", what, "say what it makes: makes: {…}")
         inverse = file.actions.get(action.inverse)
         if inverse is None:
             hint = suggest(action.inverse, file.actions)
-            yield _error((*path, "inverse"), "unknown-action", f"there is no action {quoted(action.inverse)}", hint)
+            yield error_at((*path, "inverse"), "unknown-action", f"there is no action {quoted(action.inverse)}", hint)
         elif inverse.arguments != action.arguments:
-            yield _error((*path, "inverse"), "inverse-arguments", f"{action.inverse} takes other arguments")
+            yield error_at((*path, "inverse"), "inverse-arguments", f"{action.inverse} takes other arguments")
         elif any(inverse.makes.get(facet) is value for facet, value in action.makes.items()):
-            yield _error(
+            yield error_at(
                 (*path, "inverse"),
                 "no-inverse",
                 f"{action.inverse} makes the same as {name}, so it takes nothing back",
             )
+
+
+def _on_item(file: FamilyFile, path: Path, action: ActionFile) -> Iterator[Diagnostic]:
+    lists = {name for name, reading in file.readings.items() if reading.items is not None}
+    if action.on_item is not None and action.on_item not in lists:
+        what = f"no reading that lists items is called {quoted(action.on_item)}"
+        yield error_at((*path, "on_item"), "unknown-reading", what, suggest(action.on_item, lists))
+    if action.database is not None:
+        yield from half_words_of((*path, "database"), (action.database,))
+        for name in words_in((action.database,)):
+            if name not in {*GIVEN, *file.options}:
+                yield error_at((*path, "database"), "unknown-option", f"there is no option {quoted(name)}")
 
 
 def _truths(file: FamilyFile) -> set[str]:
@@ -202,60 +325,3 @@ def _truths(file: FamilyFile) -> set[str]:
     fields = (item for reading in file.readings.values() for item in reading.fields.items())
     own = {name for name, field in fields if field.type == "bool" and field.facet is None}
     return own | {str(facet) for facet in _TRUTHS}
-
-
-def _words(
-    file: FamilyFile, path: Path, one: ReadingFile | ActionFile, arguments: tuple[str, ...]
-) -> Iterator[Diagnostic]:
-    known = {*GIVEN, *file.options, *arguments}
-    statements = () if one.sql is None else (one.sql,) if isinstance(one.sql, str) else one.sql
-    requests = () if one.http is None else (one.http,) if isinstance(one, ReadingFile) else one.http
-    texts = [text for request in requests for text in request.texts]
-    picked = tuple(one.pick.values()) if isinstance(one, ReadingFile) else ()
-    whole = (*(one.exec or ()), *texts, *picked)
-    named = words_in(whole) + [name for statement in statements for name in bound_in(statement)]
-    where = (*path, "sql" if one.sql is not None else "exec" if one.exec is not None else "http")
-    for name in named:
-        if name not in known:
-            yield _error(where, "unknown-option", f"there is no option {quoted(name)}", suggest(name, known))
-    if one.per == "site" and "service" in named:
-        yield _error((*path, "per"), "per-site", "it is done once for the site, and names the service")
-    if one.exec is not None:
-        yield from _argv(where, one.exec)
-    yield from _half_words(where, (*texts, *picked))
-    yield from _slashes(where, requests)
-    yield from _half_statements(where, statements)
-    for name in sorted(known):
-        if any(f"{{{name}}}" in statement for statement in statements):
-            yield _error(where, "sql-text", f"{{{name}}} is not put into a statement: write :{name}")
-
-
-def _half_statements(where: Path, statements: Iterable[str]) -> Iterator[Diagnostic]:
-    """A list in square brackets ends each item at a comma."""
-    for statement in statements:
-        if statement.count("(") != statement.count(")"):
-            hint = "write a statement with a comma on a line of its own, behind a dash"
-            yield _error(where, "half-statement", "a parenthesis is not closed: this is a part of a statement", hint)
-
-
-def _half_words(where: Path, words: tuple[str, ...]) -> Iterator[Diagnostic]:
-    for word in half_words(words):
-        hint = "let the site's option have the whole word"
-        yield _error(where, "half-word", f"{word} has a name inside: only whole words are replaced", hint)
-
-
-def _slashes(where: Path, requests: Iterable[RequestFile]) -> Iterator[Diagnostic]:
-    """Each part of a path is encoded, so a slash in one would not part anything."""
-    for request in requests:
-        for part in request.path:
-            if "/" in part or "?" in part:
-                hint = "list the parts of the path, and what follows a question mark under query"
-                yield _error(where, "path-part", f"{part!r} is not one part of a path", hint)
-
-
-def _argv(where: Path, argv: tuple[str, ...]) -> Iterator[Diagnostic]:
-    yield from _half_words(where, argv)
-    if argv[0].startswith("{"):
-        yield _error(where, "program", "the program is named here, not by an option")
-    if argv[0].rpartition("/")[2] in _SHELLS and "-c" in argv:
-        yield _error(where, "shell", "a shell would read what the words say", "name the program and its words")

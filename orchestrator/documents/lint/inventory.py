@@ -53,9 +53,9 @@ def _shared(inventory: Inventory, shared: Callable[[Site, Sequence[str]], str]) 
             try:
                 found = shared(inventory.sites[name], pair.services)
             except DefinitionError:
-                continue  # that is found where the adapter itself is looked at
+                continue  # that is found where the adapter itself is checked
             if found:
-                hint = "list them as one service, or give each an instance of its own"
+                hint = "list them as one service, or give each a separate instance"
                 yield Diagnostic(("pairs", index, "services"), Level.ERROR, "shared-instance", found, hint)
 
 
@@ -194,7 +194,7 @@ def _devices(site: Site | Also, path: Path) -> Iterator[Diagnostic]:
 
 
 def _is_host_key(text: str) -> bool:
-    """``<type> <base64>``, where the encoded key begins with its own type (RFC 4253, section 6.6)."""
+    """``<type> <base64>``, where the encoded key starts with its own type (RFC 4253, section 6.6)."""
     kind, _, encoded = text.partition(" ")
     try:
         blob = base64.b64decode(encoded, validate=True)
@@ -217,8 +217,8 @@ def _pairs(inventory: Inventory) -> Iterator[Diagnostic]:
             yield Diagnostic(("pairs", index, "sites"), Level.NOTE, "mixed-adapters", sentence)
         for position, service in enumerate(pair.services):
             if not service.isprintable() or service != service.strip():
-                sentence = f"the name {service!a} has a character that cannot be seen, or a blank at its end"
-                hint = "no device is sent such a name; type it anew instead of pasting it"
+                sentence = f"the name {service!a} has an invisible character, or a trailing blank"
+                hint = "no device is sent such a name; type it instead of pasting it"
                 yield Diagnostic(
                     ("pairs", index, "services", position), Level.ERROR, "service-unseen", sentence, hint
                 )

@@ -1,15 +1,20 @@
 """Does a runbook do what its promises need? Claims on whole sites, what is read again, what is asked in advance.
 
-Each rule is one promise of docs/reliability.md, told of the steps that would break it. Knows no adapter and no vendor.
+Each rule is one promise of docs/explanation/reliability.md, and names the steps that would break it. It knows no adapter
+and no vendor.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 
+from orchestrator.documents.lint.both_ends import Meanings, meanings_of
 from orchestrator.documents.source_map import Diagnostic, Path
-from orchestrator.family.contract import ActionSpec
+from orchestrator.family.contract import ActionSpec, ReadingSpec
+from orchestrator.family.reachability import model_of
+from orchestrator.model.facets import Facet
 from orchestrator.model.findings import Level
+from orchestrator.model.reading import Bounds, in_words
 from orchestrator.model.runbook import Check, Do, Runbook, Step
 from orchestrator.suggestions import suggest
 
@@ -49,7 +54,7 @@ def _shuts(do: Do, actions: Mapping[str, ActionSpec]) -> bool:
     return all(do.args.get(name) == value for name, value in shut.items())
 
 
-def reconfirmed(runbook: Runbook) -> Iterator[Diagnostic]:
+def reconfirmed(runbook: Runbook, readings: Mapping[str, ReadingSpec]) -> Iterator[Diagnostic]:
     """What guarded waits have proven since the first change is read again in the round of the point of no return."""
     point = next((index for index, step in enumerate(runbook.steps) if step.point_of_no_return), None)
     if point is None or not runbook.steps[point].changes:
@@ -57,13 +62,13 @@ def reconfirmed(runbook: Runbook) -> Iterator[Diagnostic]:
     last = runbook.steps[point]
     read = (*last.require, *last.reconfirm)
     first = next(index for index, step in enumerate(runbook.steps) if step.changes)
+    meanings = meanings_of(readings)
     for step in runbook.steps[first:point]:
         for check in (*step.until, *step.guard) if step.guard else ():
-            if not any(_includes(one, check) for one in read):
-                values = ", ".join(f"{name} {value}" for name, value in check.where.items())
+            if not any(_includes(one, check) for one in read) and not _is_shown_anew(step, check, read, meanings):
                 sentence = (
                     f"step {last.id} is the point of no return, and does not read again what step {step.id} has proven: "
-                    f"{check.on} {check.reading}: {values}"
+                    f"{check.on} {check.reading}: {in_words(check.where)}"
                 )
                 hint = "add it to `reconfirm` there; a decision or a resume may lie between the two"
                 yield Diagnostic(("steps", point), Level.ERROR, "not-reconfirmed", sentence, hint)
@@ -72,6 +77,76 @@ def reconfirmed(runbook: Runbook) -> Iterator[Diagnostic]:
 def _includes(one: Check, other: Check) -> bool:
     """Does reading ``one`` as true show that ``other`` is true too?"""
     return (one.on, one.reading) == (other.on, other.reading) and other.where.items() <= one.where.items()
+
+
+def _is_shown_anew(step: Step, check: Check, read: Sequence[Check], meanings: Meanings) -> bool:
+    """Does a source that was stopped since show it? The last number that it tells then, in a reading of its own, is its
+    last one for good; a target that has reached that needs no link to it any more."""
+    ends = {(other.on, other.reading) for one in step.until for other in one.elsewhere}
+    later = any(
+        meanings.get((other.reading, other.field)) is Facet.MARK and (other.on, other.reading) not in ends
+        for one in read
+        for other in one.elsewhere
+    )
+    said = {
+        (one.on, meanings.get((one.reading, name)), value)
+        for one in read
+        for name, value in one.where.items()
+        if not isinstance(value, Bounds)
+    }
+    return later and all(
+        meanings.get((check.reading, name)) in (Facet.LINK, Facet.REACHED)
+        or (check.on, meanings.get((check.reading, name)), value) in said
+        for name, value in check.where.items()
+    )
+
+
+def managed(
+    runbook: Runbook, readings: Mapping[str, ReadingSpec], actions: Mapping[str, ActionSpec]
+) -> Iterator[Diagnostic]:
+    """Where a reading shows whether another manager may act, it is asked about before anything is changed. One of two
+    sites that serve is closed without that question: a wait for the answer would leave both open."""
+    models = {name: model_of(spec) for name, spec in readings.items()}
+    served = {(name, one.facets[Facet.SERVES]) for name, one in models.items() if one and Facet.SERVES in one.facets}
+    changing = (index for index, step in enumerate(runbook.steps) if step.changes)
+    first = next((index for index in changing if not _only_closes(runbook.steps[index], served, actions)), None)
+    shown = {(name, one.facets[Facet.PILOT]) for name, one in models.items() if one and Facet.PILOT in one.facets}
+    if first is None or not shown:
+        return
+    asked = (
+        any((check.reading, name) in shown for check in step.only_if for name in check.where)
+        for step in runbook.steps[:first]
+        if step.ask is not None
+    )
+    if not any(asked):
+        reading, name = sorted(shown)[0]
+        sentence = (
+            f"step {runbook.steps[first].id} changes something, and nobody is asked about another manager before"
+        )
+        hint = (
+            f"add a step with `only_if` {reading}: {name} acts, and an `ask`; lint cannot see what else keeps it off"
+        )
+        yield Diagnostic(("steps", first), Level.ERROR, "manager-not-asked", sentence, hint)
+
+
+def _only_closes(step: Step, served: Collection[tuple[str, str]], actions: Mapping[str, ActionSpec]) -> bool:
+    """Does it end service at the source alone, while the target is read as serving, by what can be rolled back?"""
+    spec = None if step.do is None or step.do.on != "source" else actions.get(step.do.action)
+
+    def reads(checks: Sequence[Check], side: str, value: bool) -> bool:
+        return any(
+            one.on == side and one.where.get(name) is value
+            for one in checks
+            for reading, name in served
+            if one.reading == reading
+        )
+
+    return (
+        spec is not None
+        and spec.inverse is not None
+        and reads(step.require, "target", True)
+        and reads(step.expect, "source", False)
+    )
 
 
 def foreseen(runbook: Runbook) -> Iterator[Diagnostic]:

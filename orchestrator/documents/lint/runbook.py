@@ -3,7 +3,7 @@
 ``vocabulary`` asks whether the words fit an adapter's declarations. Here: is every change proven, can it be taken
 back as long as it must be, does every wait end, does every gate offer what can be done there?
 
-An error forbids the runbook, a warning wants a second look, a note says what cannot be otherwise. Must never change a
+An error forbids the runbook, a warning wants a second check, a note says what cannot be otherwise. Must never change a
 runbook, nor know a vendor's actions by name.
 """
 
@@ -12,10 +12,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
-from orchestrator.documents.lint.promises import claimed, foreseen, reconfirmed
+from orchestrator.documents.lint.both_ends import compared
+from orchestrator.documents.lint.promises import claimed, foreseen, managed, reconfirmed
 from orchestrator.documents.lint.vocabulary import ALWAYS_LEGAL, lint_words
 from orchestrator.documents.source_map import Diagnostic, Lines, Path, findings_of
 from orchestrator.family.contract import ActionSpec, Call, ReadingSpec
+from orchestrator.model.comparisons import RISK_GATE
 from orchestrator.model.findings import Finding, Level
 from orchestrator.model.runbook import Choice, Runbook, Side, Step
 from orchestrator.suggestions import suggest
@@ -24,7 +26,7 @@ from orchestrator.suggestions import suggest
 _CHOICES_OF_A_WAIT = ("wait", "revert", "escalate", "retry", "stop")
 _CHOICES_OF_A_QUESTION = ("accept", "attest", "waive", "later", "revert", "stop")
 # Gates that open on their own; a decision given by name must not meet two meanings.
-_RESERVED_GATES = ("step-failed", "undo-failed", "left-changed", "unsafe-return")
+_RESERVED_GATES = ("step-failed", "undo-failed", "left-changed")
 
 
 def lint(
@@ -44,8 +46,10 @@ def lint(
     point = next((index for index, step in enumerate(runbook.steps) if step.point_of_no_return), None)
     told += _points(runbook)
     told += _gate_names(runbook)
-    told += reconfirmed(runbook)
+    told += reconfirmed(runbook, readings)
+    told += compared(runbook, readings, side)
     told += foreseen(runbook)
+    told += managed(runbook, readings, actions)
     for index, step in enumerate(runbook.steps):
         path: Path = ("steps", index)
         told += _keys_without_effect(step, path)
@@ -79,7 +83,7 @@ def _points(runbook: Runbook) -> Iterator[Diagnostic]:
 
 
 def _keys_without_effect(step: Step, path: Path) -> Iterator[Diagnostic]:
-    """Keys that a step of this shape never uses: somebody meant something else."""
+    """Keys that a step of this shape never uses: a person meant something else."""
     pointless = {
         "expect": not step.changes or step.for_each is not None,
         "undo": not step.changes,
@@ -90,7 +94,7 @@ def _keys_without_effect(step: Step, path: Path) -> Iterator[Diagnostic]:
         "guard": not step.until,
         "when_stalled": not step.until,
         "progress": not (step.until or step.reconfirm),
-        "poll": not (step.until or step.reconfirm),
+        "poll": not (step.until or step.reconfirm or step.expect),
         "timeout": not (step.until or step.claim == "release"),
         "delay": step.for_each is None,
         "report": step.for_each is not None or bool(step.ask or step.compare or step.foresee),
@@ -107,7 +111,7 @@ def _keys_without_effect(step: Step, path: Path) -> Iterator[Diagnostic]:
 
 
 def _change(step: Step, path: Path, actions: Mapping[str, ActionSpec], *, is_before: bool) -> Iterator[Diagnostic]:
-    """A change is proven by a reading, or may be sent twice; and it can be taken back, if anything could do that."""
+    """A change is proven by a reading, or may be sent twice; and it can be undone, if anything could do that."""
     spec = None if step.do is None else actions.get(step.do.action)
     if spec is None:
         return
@@ -152,7 +156,7 @@ def _undo(step: Step, path: Path, actions: Mapping[str, ActionSpec], *, is_befor
     if step.undo.do == step.do:
         yield Diagnostic(place, Level.ERROR, "undo-repeats-do", f"the undo of step {step.id} does the same once more")
     elif step.undo.do.on != step.do.on:
-        sentence = f"the undo of step {step.id} is on the other site than what it takes back"
+        sentence = f"the undo of step {step.id} is on the other site than what it rolls back"
         yield Diagnostic(place, Level.WARNING, "undo-elsewhere", sentence)
     elif spec is not None and spec.inverse not in (None, step.undo.do.action):
         sentence = f"the undo of step {step.id} is {step.undo.do.action}, but the inverse is {spec.inverse}"
@@ -199,7 +203,8 @@ def _gate_names(runbook: Runbook) -> Iterator[Diagnostic]:
     seen: dict[str, frozenset[str]] = {}
     for index, step in enumerate(runbook.steps):
         for gate in _gates_of(step, ("steps", index)):
-            if gate.name in _RESERVED_GATES:
+            # An `ask` may put the question of a comparison: a family without one asks it where no reading tells.
+            if gate.name in _RESERVED_GATES or (gate.name == RISK_GATE and gate.path[-1] != "ask"):
                 sentence = f"gate {gate.name} opens on its own when something fails"
                 yield Diagnostic((*gate.path, "gate"), Level.ERROR, "reserved-gate", sentence, "choose another name")
             choices = frozenset(gate.choices)
@@ -233,7 +238,7 @@ def _gates(step: Step, path: Path, *, is_after: bool) -> Iterator[Diagnostic]:
             yield Diagnostic((*gate.path, "choices"), Level.ERROR, "wrong-choice", sentence, hint)
         if gate.unattended == "retry":
             sentence = f"gate {gate.name} retries unattended, and nothing ends that"
-            hint = "wait goes on for wait_at_most and then stops"
+            hint = "wait lasts wait_at_most and then stops"
             yield Diagnostic((*gate.path, "unattended"), Level.ERROR, "unattended-retry", sentence, hint)
 
 

@@ -15,7 +15,16 @@ from orchestrator.family.contract import ActionSpec, ReadingSpec
 from orchestrator.family.reachability import model_of
 from orchestrator.model.comparisons import compared_by, known_comparisons
 from orchestrator.model.findings import Level
-from orchestrator.model.reading import Bounds, Reading, Scalar, WhereValue, field_names, item_field_names, item_model
+from orchestrator.model.reading import (
+    Bounds,
+    Elsewhere,
+    Reading,
+    Scalar,
+    WhereValue,
+    field_names,
+    item_field_names,
+    item_model,
+)
 from orchestrator.model.runbook import Check, Decide, Do, ForEach, Progress, Runbook, Side, Step
 from orchestrator.suggestions import suggest
 
@@ -44,7 +53,7 @@ def lint_words(
         if step.compare is not None:
             yield from _compare(step.compare, sides, (*path, "compare"), readings)
         if step.progress is not None and step.progress.on in sides:
-            yield from _progress(step.progress, (*path, "progress"), readings)
+            yield from progress_words(step.progress, (*path, "progress"), readings)
         if step.do is not None and step.do.on in sides:
             yield from _do(step.do, (*path, "do"), actions, has_items=step.for_each is not None, decide=step.decide)
             yield from _items(step, step.do, path, actions)
@@ -60,7 +69,7 @@ def _compare(name: str, sides: Sequence[Side], path: Path, readings: Readings) -
     for side, reading in compared_by(name):
         if side in sides and reading not in readings:
             sentence = f"no reading is called {quoted(reading)}, so {name} shows nothing of the {side}"
-            hint = "the run asks: --evidence REPORT, --attest TEXT or --accept-risk TEXT answers it beforehand"
+            hint = "the run asks: --evidence REPORT, --attest TEXT or --accept-risk TEXT answers it in advance"
             yield Diagnostic(path, Level.WARNING, "comparison-unread", sentence, hint)
 
 
@@ -101,6 +110,8 @@ def _kinds(model: type[Any], names: Iterable[str]) -> dict[str, _Kind]:
 def _kind(annotation: object) -> _Kind:
     if get_origin(annotation) in (Union, UnionType):
         annotation, *others = [part for part in get_args(annotation) if part is not NoneType]
+        if {annotation, *others} == {int, float}:
+            return _Kind("a number")
         if others:
             return _Kind("nothing that can be compared")
     if get_origin(annotation) is Literal:
@@ -136,6 +147,15 @@ def _check(check: Check, path: Path, readings: Readings) -> Iterator[Diagnostic]
         yield from _where(check.where, (*path, "where"), kinds, f"reading {check.reading}")
 
 
+def elsewhere_words(other: Elsewhere, path: Path, readings: Readings) -> Iterator[Diagnostic]:
+    """Is there such a value of the other site?"""
+    yield from _unknown_reading(other.reading, path, readings)
+    model = _model(other.reading, readings)
+    if model is not None and other.field not in field_names(model):
+        sentence = f"reading {other.reading} has no field {quoted(other.field)}"
+        yield Diagnostic(path, Level.ERROR, "unknown-field", sentence, suggest(other.field, field_names(model)))
+
+
 def _for_each(each: ForEach, path: Path, readings: Readings) -> Iterator[Diagnostic]:
     yield from _unknown_reading(each.reading, path, readings)
     model = _model(each.reading, readings)
@@ -150,7 +170,8 @@ def _for_each(each: ForEach, path: Path, readings: Readings) -> Iterator[Diagnos
     yield from _where(each.where, (*path, "where"), kinds, f"an item of {each.reading}")
 
 
-def _progress(progress: Progress, path: Path, readings: Readings) -> Iterator[Diagnostic]:
+def progress_words(progress: Progress | Elsewhere, path: Path, readings: Readings) -> Iterator[Diagnostic]:
+    """Is it a number of such a reading?"""
     yield from _unknown_reading(progress.reading, path, readings)
     model = _model(progress.reading, readings)
     if model is None:
@@ -183,9 +204,11 @@ def _where(
 
 
 def _range(name: str, bounds: Bounds, kind: _Kind, path: Path) -> Iterator[Diagnostic]:
+    if bounds.same_as is not None and kind.name != "nothing that can be compared":
+        return
     if kind.name not in ("a number", "a whole number"):
         yield Diagnostic(path, Level.ERROR, "wrong-where-value", f"{name} is {kind.name}, so it has no range")
-    elif bounds.at_least is None and bounds.at_most is None:
+    elif bounds.at_least is None and bounds.at_most is None and bounds.reaches is None:
         yield Diagnostic(
             path, Level.ERROR, "no-bounds", f"the range of {name} has no bounds", "give at_least or at_most"
         )

@@ -25,7 +25,7 @@ ANSWER_S = 5.0
 # How long another process may take to convert a new file of SQLite, and how often it is asked whether it has.
 _CONVERTED_WITHIN_S, _ASKED_AGAIN_S = 5.0, 0.01
 # After how much silence of a server's machine the system gives up a connection: its own answer takes minutes to come,
-# and meanwhile nobody serves. The words are libpq's: seconds, and milliseconds for what was sent and not acknowledged.
+# and meanwhile no one serves. The words are libpq's: seconds, and milliseconds for what was sent and not acknowledged.
 _SILENCE = {
     "connect_timeout": 5,
     "tcp_user_timeout": _IDLE_MS,
@@ -66,7 +66,7 @@ def make_engine(url: str, *, mounts: Path = MOUNTS) -> sa.Engine:
 
 
 def _sqlite_connect(connection: Any, _: Any) -> None:
-    # The driver must not begin transactions by itself: ours begin IMMEDIATE, or two writers could deadlock.
+    # The driver must not start transactions by itself: ours start IMMEDIATE, or two writers could deadlock.
     connection.isolation_level = None
     cursor = connection.cursor()
     cursor.execute("PRAGMA busy_timeout=5000")
@@ -111,7 +111,7 @@ def _sqlite_begin(connection: sa.Connection) -> None:
     # A reader takes no lock, so that it never holds up the process that leads a run.
     reading = connection.get_execution_options().get("reading")
     driver = connection.connection.driver_connection
-    assert driver is not None  # a transaction begins on a connection that is open
+    assert driver is not None  # a transaction starts on a connection that is open
     driver.execute("BEGIN" if reading else "BEGIN IMMEDIATE")
 
 

@@ -76,7 +76,7 @@ class Database:
             return path_of(lent.driver_connection)
 
     def close(self) -> None:
-        """End all connections that nobody uses now."""
+        """End all connections that no one uses now."""
         while self._idle:
             self._idle.pop().close()
         self.engine.dispose()

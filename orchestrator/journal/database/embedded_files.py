@@ -1,6 +1,6 @@
 """The files of an embedded journal: where they may be, and whether they are still those that a run is recorded in.
 
-SQLite notices neither that its files were deleted, nor that others were put in their place: it goes on writing to what
+SQLite notices neither that its files were deleted, nor that others were put in their place: it continues writing to what
 no other process can find. Whoever leads a run therefore compares them before each write and each command. Must never
 open the database or its index beside SQLite and close it again: the system then drops the locks that this process has on
 it (fcntl(2)), so ``Handle`` closes with the last connection.
@@ -25,7 +25,7 @@ _NETWORK = frozenset(
     {"nfs", "nfs4", "cifs", "smb", "smb2", "smb3", "smbfs", "ncpfs", "afs", "coda", "9p", "virtiofs", "ceph", "davfs"}
     | {"glusterfs", "lustre", "beegfs", "gpfs", "orangefs", "pvfs2", "panfs", "gfs2", "ocfs2", "vboxsf", "vmhgfs"}
 )
-# The same, as programs of their own bring them: ``fuse.sshfs``.
+# The same, as separate programs bring them: ``fuse.sshfs``.
 _NETWORK_FUSE = re.compile(
     r"fuse\..*(ssh|nfs|smb|gluster|ceph|s3|rclone|dav|gcs|juice|vmhgfs|mfs|afs|lustre|beegfs).*"
 )
@@ -41,7 +41,7 @@ _EACH = (("", "the journal"), ("-wal", "the journal's log"), ("-shm", "the journ
 
 
 def file_system(path: Path, mounts: Path = MOUNTS) -> str:
-    """The type of the file system that ``path`` is on, such as ``ext4``; empty where the system does not tell."""
+    """The type of the file system that ``path`` is on, such as ``ext4``; empty where the system does not report."""
     try:
         lines = mounts.read_text(encoding="utf-8", errors="surrogateescape").splitlines()
     except OSError:
@@ -131,11 +131,11 @@ class _Log:
         self.number = _open(known.path)
         self._link = names.format(self.number)
         self._name = ""
-        with suppress(OSError):  # a system that does not tell
+        with suppress(OSError):  # a system that does not report
             self._name = self._name_now() if known.is_left(os.fstat(self.number)) else ""
 
     def is_in_place(self) -> bool:
-        """Has it the name that it had? False also where the system does not tell. Raises ``OSError``."""
+        """Has it the name that it had? False also where the system does not report. Raises ``OSError``."""
         return self._name != "" and self._name_now() == self._name
 
     def _name_now(self) -> str:
@@ -143,7 +143,7 @@ class _Log:
 
 
 class Files:
-    """The database, its log and its index as they were when a run began to write to them. Any thread may ask."""
+    """The database, its log and its index as they were when a run started to write to them. Any thread may ask."""
 
     def __init__(self, path: Path, handle: Handle, names: str = NAMES) -> None:
         """While a connection is open, which keeps log and index in place. Raises ``JournalLost``."""
@@ -155,7 +155,7 @@ class Files:
         self._lost = ""
 
     def close(self) -> None:
-        """Let go of what is held open. Nobody has locks on the log."""
+        """Let go of what is held open. No one has locks on the log."""
         os.close(self._log.number)
 
     def check(self) -> None:
@@ -243,7 +243,7 @@ def _open(path: str) -> int:
 
 
 def _is_log(header: bytes) -> bool:
-    """Does a write-ahead log begin so? Its last 8 bytes are a sum of the others (sqlite.org/fileformat2.html, 4.1)."""
+    """Does a write-ahead log start so? Its last 8 bytes are a sum of the others (sqlite.org/fileformat2.html, 4.1)."""
     if len(header) < _LOG_HEADER:
         return False
     (magic,) = struct.unpack(">I", header[:4])

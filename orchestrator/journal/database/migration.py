@@ -1,8 +1,8 @@
 """The version of a journal's tables: a new database gets all of them, an older one what it lacks, a newer one is refused.
 
-The number is in the database itself: ``PRAGMA user_version`` in SQLite's file, one row of a table of its own on a server.
+The number is in the database itself: ``PRAGMA user_version`` in SQLite's file, one row of a separate table on a server.
 A database of the present version is only asked for it. Every step leaves the tables so that a process of the version
-before, which may lead a run right now, goes on.
+before, which may lead a run right now, continues.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import sqlalchemy as sa
 from orchestrator.errors import JournalUnavailable
 from orchestrator.journal.database.schema import IDEMPOTENCY, METADATA, RUNS, SCHEMA
 
-_TABLES_LOCK = 0x6661696C6F766572  # "failover": nobody else's number, with luck
+_TABLES_LOCK = 0x6661696C6F766572  # "failover": no one else's number, with luck
 _MARKS = sa.Table("schema_version", sa.MetaData(), sa.Column("version", sa.Integer, nullable=False))
 
 
@@ -71,7 +71,7 @@ def _mark(connection: sa.Connection) -> None:
 
 
 def _from_nothing(_: sa.Connection) -> None:
-    """Tables of somebody else's, or some of ours: the rest has just been made."""
+    """Tables of another person's, or some of ours: the rest has just been made."""
 
 
 def _from_1(connection: sa.Connection) -> None:

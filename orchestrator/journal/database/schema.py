@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import sqlalchemy as sa
 
-# 1: version 0.1.0, which marked nothing. 2: what a key was used for; tables of their own for claims
+# 1: version 0.1.0, which marked nothing. 2: what a key was used for; separate tables for claims
 # on sites, approval policies, and what was read last.
 SCHEMA = 2
 
@@ -81,7 +81,7 @@ DELIVERIES = sa.Table(
     sa.Column("seq", sa.Integer, nullable=False),
     sa.Column("failed", sa.Text, nullable=False, default=""),
 )
-# Which run a caller's own key began: the same key never begins a second one. ``request``: what was asked with it
+# Which run a caller's own key started: the same key never starts a second one. ``request``: what was asked with it
 # (``asked``), by part; null for a key that was used under schema 1.
 IDEMPOTENCY = sa.Table(
     "idempotency",
@@ -98,7 +98,7 @@ POLICIES = sa.Table(
     sa.Column("policies", sa.Text, nullable=False),
 )
 # What the last readiness check of each service found, and when it was last found good. One row a service: what older
-# checks found is nobody's business at three in the morning.
+# checks found is no one's business at three in the morning.
 CHECKS = sa.Table(
     "checks",
     METADATA,
@@ -107,7 +107,7 @@ CHECKS = sa.Table(
     sa.Column("good_at", sa.Float),
     sa.Column("findings", sa.Text, nullable=False),
 )
-# The newest reading of each service at one site that was taken outside of a run. One row each: what is older is nobody's
+# The newest reading of each service at one site that was taken outside of a run. One row each: what is older is no one's
 # business once a site is lost.
 LAST_READ = sa.Table(
     "last_read",

@@ -67,7 +67,7 @@ class Head(NamedTuple):
     read_at: float | None
 
 
-# The end of a lease that begins at ``b_now`` by the clock of whoever takes it, or now by the server's.
+# The end of a lease that starts at ``b_now`` by the clock of whoever takes it, or now by the server's.
 _NOW: sa.BindParameter[float] = sa.bindparam("b_now", type_=sa.Float)
 _SECONDS: sa.BindParameter[float] = sa.bindparam("b_seconds", type_=sa.Float)
 _LEASE_END = sa.func.coalesce(server_time(), _NOW) + _SECONDS

@@ -1,4 +1,4 @@
-"""Which readings below ``--out`` a comparison goes on with: those that the same command began, and not long ago.
+"""Which readings below ``--out`` a comparison continues with: those that the same command started, and not long ago.
 
 What was asked for is recorded beside them until the comparison has ended. Whatever else lies there is refused, since a
 report on it would not be about what was asked. This file must never read a site.
@@ -55,7 +55,7 @@ class _Asked(_Strict):
 
 
 class _Begun(_Strict):
-    """The record. ``at``: when the reading of each site was begun, in seconds since the epoch."""
+    """The record. ``at``: when the reading of each site was started, in seconds since the epoch."""
 
     asked: tuple[_Asked, ...] = ()
     at: tuple[float, ...] = ()
@@ -71,7 +71,7 @@ def readings_left(
 ) -> list[SnapshotRequest]:
     """Those of ``wanted`` that are still to be read into ``folder/SITE``; from then on the record says so.
 
-    Says of each site that is not read anew when it was. Raises ``DefinitionError`` where something else lies there, or
+    Says of each site that is not read again when it was. Raises ``DefinitionError`` where something else lies there, or
     what is too old; ``OutputLost``.
     """
     from pipeline.places import MAKE_ROOM, Place, read_manifest, write_whole
@@ -93,7 +93,7 @@ def readings_left(
                 say(f"{one.site}: nothing is read again, it was read from {span}")
             else:
                 _check_resumed(place, at, now)
-                say(f"{one.site}: goes on with the reading that was begun at {iso(at)}")
+                say(f"{one.site}: continues the reading that was started at {iso(at)}")
                 left.append(one)
         else:
             left.append(one)
@@ -107,7 +107,7 @@ def readings_left(
 
 
 def ended(folder: Path) -> None:
-    """The comparison has its result: nothing in ``folder`` is gone on with any more."""
+    """The comparison has its result: nothing in ``folder`` is resumed any more."""
     (folder / RECORD).unlink(missing_ok=True)
 
 
@@ -134,7 +134,7 @@ def _recorded(file: Path) -> _Begun:
 
 def _begun_at(place: Path, before: tuple[_Asked, float] | None, asked: _Asked) -> float:
     if before is None:
-        raise _refused(place, "that this comparison did not begin")
+        raise _refused(place, "that this comparison did not start")
     _check_same(place, before[0], asked)
     return before[1]
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Literal
 
 from orchestrator.clock import Clock
 from orchestrator.errors import DefinitionError
-from orchestrator.family.contract import Adapter, AdapterContext, BrowsedMessage, Browser, Endpoint
+from orchestrator.family.contract import Adapter, BrowsedMessage, Browser, Endpoint
 from orchestrator.family.offers import offering
 from orchestrator.family.reachability import probe
 from orchestrator.model.facets import Facet
@@ -55,7 +55,7 @@ def collect_site(
 
     site = site_of(inventory, request)
     services = services_of(inventory, request)
-    adapter = tools.registry.adapter_for(site, AdapterContext(tools.clock, tools.secrets, read_only=True))
+    adapter = tools.registry.adapter_for(site, tools.to_read)
     with closing(adapter):
         browser = _browser(tools, adapter, site)
         adapter.open()
@@ -129,13 +129,14 @@ def _outages(tools: Tools, run: str, services: Sequence[str]) -> tuple[str, dict
                 if not outages.keys().isdisjoint(services):
                     return row.run, outages
             raise DefinitionError(
-                f"no uncontrolled fail-over of {', '.join(services)} stands", hint="`failover runs list` has all runs"
+                f"no uncontrolled fail-over of {', '.join(services)} is in force",
+                hint="`failover runs list` has all runs",
             )
         name = find_run(journal, run)
         outages = outages_of(journal, name)
     if not outages:
         raise DefinitionError(
-            f"run {name} is no uncontrolled fail-over that stands", hint="`failover runs list` has them"
+            f"run {name} is no uncontrolled fail-over that is in force", hint="`failover runs list` has them"
         )
     return name, outages
 

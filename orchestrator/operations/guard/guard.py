@@ -105,7 +105,11 @@ class Guard:
         return self._strategy.describe()
 
     def validate(self) -> None:
-        """Refuse to guard a site that serves, or a healthy one: raises ``NotStarted``."""
+        """Refuse to guard a site that serves, or a healthy one: raises ``NotStarted``. A runbook that no run would
+        take is found now, and not once both sites serve: raises ``DefinitionError``."""
+        services = self._target.services
+        runbook = self._strategy.runbook(GuardDecision("act", "", services))
+        make_plan(self._tools, self._request.plan(runbook, services, self._target.pair.name))
         now = self._strategy.assess()
         lost_at, restored = self._records.outage_since(), None
         if lost_at is not None:

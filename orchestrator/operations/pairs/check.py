@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from orchestrator.documents.abilities import Ability, abilities_of
-from orchestrator.errors import DefinitionError, HostKeyRejected
+from orchestrator.errors import HostKeyRejected
 from orchestrator.family.contract import AdapterContext, speaks_ssh
 from orchestrator.family.offers import offering
 from orchestrator.family.reachability import probe
@@ -25,6 +25,7 @@ from orchestrator.model.outcome import Failure
 from orchestrator.model.reading import Reading
 from orchestrator.operations.families import family_of, unknown_family
 from orchestrator.operations.runtime import Tools
+from orchestrator.operations.selection import pairs_of
 from orchestrator.reports.readiness import judge_facets, not_judged
 
 
@@ -66,15 +67,6 @@ class PairCheck:
         return self.readiness.pair
 
 
-def pairs_of(inventory: Inventory, only: str | None) -> list[Pair]:
-    """The pairs that are meant. Raises ``DefinitionError`` for a name that none has."""
-    pairs = [pair for pair in inventory.pairs if only in (None, pair.name)]
-    if not pairs:
-        known = ", ".join(pair.name for pair in inventory.pairs)
-        raise DefinitionError(f"no pair is called {only!r}", hint=f"the inventory has: {known}")
-    return pairs
-
-
 def check_pairs(
     tools: Tools, inventory: Inventory, only: str | None, listener: Listener | None = None
 ) -> Iterator[PairCheck]:
@@ -108,7 +100,7 @@ def _read(
     tools: Tools, site: Site, services: Sequence[str], readings: Sequence[str], listener: Listener | None
 ) -> SiteRead:
     witness = None if listener is None else listener.witness_of(site, services)
-    context = AdapterContext(tools.clock, tools.secrets, read_only=True, witness=witness)
+    context = AdapterContext(tools.clock, tools.secrets, read_only=True, witness=witness or tools.witness)
     answers: dict[str, Mapping[str, Reading | Failure]] = {}
     with closing(tools.registry.adapter_for(site, context)) as adapter:
         for reading in (*readings, *(witness.further(readings) if witness is not None else ())):

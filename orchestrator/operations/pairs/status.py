@@ -8,8 +8,8 @@ from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from functools import partial
 
-from orchestrator.core.pair_position import end_of, position_of
-from orchestrator.family.contract import Adapter, AdapterContext
+from orchestrator.core.pair_position import compared, end_of, position_of
+from orchestrator.family.contract import Adapter
 from orchestrator.family.offers import offering
 from orchestrator.family.reachability import probe
 from orchestrator.family.status import Answers, Figures, StatusPart
@@ -17,10 +17,10 @@ from orchestrator.model.families import needed_family
 from orchestrator.model.inventory import Inventory, Pair, Site
 from orchestrator.operations.active_runs import OpenRuns, open_runs
 from orchestrator.operations.families import family_of, unknown_family
-from orchestrator.operations.pairs.check import pairs_of
 from orchestrator.operations.pairs.last_readings import remember
 from orchestrator.operations.pairs.status_facets import part_of
 from orchestrator.operations.runtime import Tools
+from orchestrator.operations.selection import pairs_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +71,7 @@ class Look:
 
 
 def looks(tools: Tools, inventory: Inventory, only: str | None) -> Iterator[Look]:
-    """The state of the pairs, or of one, read anew each time; sessions stay open in between. Raises ``DefinitionError``
+    """The state of the pairs, or of one, read again each time; sessions stay open in between. Raises ``DefinitionError``
     for a pair that is none."""
     return _looks(tools, inventory, pairs_of(inventory, only))
 
@@ -79,7 +79,7 @@ def looks(tools: Tools, inventory: Inventory, only: str | None) -> Iterator[Look
 def _looks(tools: Tools, inventory: Inventory, pairs: Sequence[Pair]) -> Iterator[Look]:
     sites = list(dict.fromkeys(name for pair in pairs for name in pair.sites))
     with ExitStack() as opened, ThreadPoolExecutor(len(sites)) as pool:
-        context = AdapterContext(tools.clock, tools.secrets, read_only=True)
+        context = tools.to_read
         adapters = {name: tools.registry.adapter_for(inventory.sites[name], context) for name in sites}
         for adapter in adapters.values():
             opened.callback(adapter.close)
@@ -130,8 +130,12 @@ def judged(service: str, sites: Sequence[SiteSurvey]) -> tuple[str, dict[str, Fi
     kind = needed_family(sites[0].family)
     part = status_part(kind.name)
     first, second = (end_of(kind, one.site, one.answers, service, part.readings) for one in sites)
-    position = position_of(kind, (first, second))
+    ends = compared(kind, (first, second))
+    position = position_of(kind, ends)
     figures = {one.site: part.figures(one.answers, service) for one in sites}
+    for end in ends:
+        if figures[end.site].get("backlog", 0) is None:
+            figures[end.site] = {**figures[end.site], "backlog": end.backlog}
     hint = part.repair(service, figures) if position.is_wrong else ""
     return position.remarked(part.remark(position.word, figures)), figures, hint
 

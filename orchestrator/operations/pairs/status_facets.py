@@ -32,6 +32,7 @@ def figures_of(end: End) -> dict[str, object]:
         "clients": end.clients,
         "suspended": end.suspended,
     }
+    figures |= {} if end.pilot is None else {"other_manager": end.pilot}
     return figures | ({"error": end.error} if end.error else {})
 
 
@@ -39,7 +40,10 @@ def cells(end: Mapping[str, object]) -> list[str]:
     """What the table shows after service and site."""
     serves = {True: "yes", False: "no"}.get(end["serves"], "unknown")  # type: ignore[call-overload]
     link = {True: "up", False: "DOWN"}.get(end["link"], "-")  # type: ignore[call-overload]
-    return [serves, link, _number(end["backlog"], str(end["unit"])), _number(end["in_doubt"], "")]
+    unit = str(end["unit"])
+    # Where clients write something is counted, so that it is not shown is unknown; a mate may have nothing to count.
+    is_unknown = end["backlog"] is None and end["serves"] is True and bool(unit)
+    return [serves, link, "unknown" if is_unknown else _number(end["backlog"], unit), _number(end["in_doubt"], "")]
 
 
 def _number(value: object, unit: str) -> str:
@@ -58,4 +62,6 @@ def row_words(end: End) -> str:
         parts.append("link up" if end.link else "link DOWN")
     if end.backlog is not None:
         parts.append(f"{_number(end.backlog, end.unit)} queued")
+    if end.pilot == "unknown":
+        parts.append("other manager unknown")
     return ", ".join(parts)

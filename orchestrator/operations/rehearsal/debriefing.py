@@ -27,7 +27,7 @@ class Withdrawn:
 
 @dataclass(frozen=True, slots=True)
 class Debriefing:
-    """``decided``: each decision, with its service. ``withdrawn``: the questions that nobody had to answer. ``figures``:
+    """``decided``: each decision, with its service. ``withdrawn``: the questions that no one had to answer. ``figures``:
     messages lost, stranded, duplicated, out of order, and how often both sites served, by the world's own account. None
     where the rehearsed command led no run: nothing was decided or withdrawn."""
 

@@ -1,4 +1,4 @@
-"""What somebody is asked to agree to, whole: the plan as it is stored, every command that it would send, and where its
+"""What a person is asked to agree to, whole: the plan as it is stored, every command that it would send, and where its
 procedure is not the shipped one. No device is spoken to: whoever approves needs no access to any.
 """
 
@@ -58,7 +58,7 @@ def what_is_asked(tools: Tools, name: str, run: Run, created: ev.RunCreated, *, 
     yield from _procedure_lines(plan, created.version)
     yield from _commands(tools, plan, whole=whole)
     yield from (
-        f"  hook {hook.name} is told of {', '.join(hook.on)}: {_receiver(hook)}" for hook in plan.inventory.hooks
+        f"  hook {hook.name} receives {', '.join(hook.on)}: {_receiver(hook)}" for hook in plan.inventory.hooks
     )
     yield from _decided(plan)
     yield from _left_open(plan)
@@ -170,10 +170,10 @@ def _on_items(step: Step) -> Iterator[str]:
 
 
 def _on_decided(tools: Tools, plan: ev.Plan, service: str, step: Step) -> Iterator[str]:
-    """What a step sends for each item that is decided beforehand, if it is listed then."""
+    """What a step sends for each item that is decided in advance, if it is listed then."""
     assert step.do is not None  # by the runbook's model
     spec = _declared(tools, plan)[step.do.on].actions[step.do.action]
-    name = Item.argument if step.for_each is None else item_argument(step.for_each.reading)
+    name = Item.argument if step.for_each is None else item_argument(step.for_each.reading, plan.runbook.family)
     for item, ruling in plan.policy.transactions.items():
         outcome = {} if step.decide is None else {"outcome": str(ruling.choice)}
         for line in spec.commands(Call(service, {**step.do.args, name: item, **outcome})):
@@ -187,15 +187,15 @@ def _receiver(hook: Hook) -> str:
 def _decided(plan: ev.Plan) -> Iterator[str]:
     for gate, choice in plan.policy.on_gate.items():
         why = plan.policy.why(gate)
-        yield f"  decided beforehand on {gate}: {choice}" + (f" ({why})" if why else "")
+        yield f"  decided in advance on {gate}: {choice}" + (f" ({why})" if why else "")
     for item, ruling in plan.policy.transactions.items():
         source = f", sha256 {ruling.file}" if ruling.file else ""
         who = f"by {called(ruling)}{source} ({ruling.reason})"
-        yield f"  decided beforehand on transaction {item}: {ruling.choice}, {who}"
+        yield f"  decided in advance on transaction {item}: {ruling.choice}, {who}"
 
 
 def _left_open(plan: ev.Plan) -> Iterator[str]:
-    """The questions that the procedure may put, and who answers them if nobody has beforehand."""
+    """The questions that the procedure may put, and who answers them if no one has in advance."""
     questions: dict[str, tuple[str, ...]] = {}
     for step in plan.runbook.steps:
         for rule in (step.when_guard_breaks, step.when_stalled, step.ask, step.decide):
@@ -204,7 +204,7 @@ def _left_open(plan: ev.Plan) -> Iterator[str]:
     if not questions:
         return
     is_signed = plan.approval is not None and plan.approval.signed
-    who = "whoever leads the run, alone" if not is_signed else "whoever leads the run"
+    who = "the leader of the run, alone" if not is_signed else "the leader of the run"
     yield f"  left open; answered by {who}:"
     for gate, choices in questions.items():
         yield f"    {gate}: {' / '.join(choices)}"
@@ -220,13 +220,13 @@ def _left_open(plan: ev.Plan) -> Iterator[str]:
 def _terms(plan: ev.Plan, run: Run) -> Iterator[str]:
     rule, sought = plan.approval, run.approvals.sought
     if rule is None:
-        yield "  nobody has to agree to this run"
+        yield "  this run needs no approval"
     else:
         glass = "the glass may be broken" if rule.break_glass else "the glass cannot be broken"
         worth = (
             "words count that an approver of this machine's policy has signed"
             if rule.signed
-            else "a second look: words are not signed, and prove nothing"
+            else "a second pair of eyes: approvals are not signed, and prove nothing"
         )
         people = f"{counted(rule.needed, 'other person', 'other people')} within {format_duration(rule.within)}"
         yield f"  {people}; {glass}; {worth}"

@@ -1,4 +1,4 @@
-"""Approval of a plan: what it takes to begin, and the words that people say about it, which a request carries."""
+"""Approval of a plan: what it takes to start, and the words that people say about it, which a request carries."""
 
 from __future__ import annotations
 
@@ -40,8 +40,8 @@ class Eyes:
 
 
 def with_approval(tools: Tools, plan: ev.Plan, eyes: Eyes) -> ev.Plan:
-    """The plan with what it takes to begin: what the inventory's policy, those that its services had before, and this
-    machine's ask for, and what was typed, if that is more. A rehearsal needs nobody."""
+    """The plan with what it takes to start: what the inventory's policy, those that its services had before, and this
+    machine's ask for, and what was typed, if that is more. A rehearsal needs no one."""
     if tools.is_rehearsal:
         return plan
     typed = None if eyes.within is None else _within(eyes.within)
@@ -57,7 +57,7 @@ def with_approval(tools: Tools, plan: ev.Plan, eyes: Eyes) -> ev.Plan:
     )
     if rule is None:
         if typed is not None:
-            raise DefinitionError("--approve-within: nobody has to approve this run", hint="add --approve-by N")
+            raise DefinitionError("--approve-within: this run needs no approval", hint="add --approve-by N")
         return plan
     if eyes.break_glass is not None:
         _see_glass(rule, eyes.break_glass)
@@ -92,7 +92,7 @@ def terms_of(approvers: Approvers, plan: ev.Plan, requester: str) -> ev.Approval
     if rule is not None and rule.signed and approvers.policy is None:
         raise NotStarted(
             f"this run takes approvals that are signed, and this machine has no approval policy in {POLICY_FILE}",
-            hint="go on with it where that policy is, or have it installed here; `failover abort` takes nobody else",
+            hint="resume it where that policy is, or have it installed here; `failover abort` needs no approval",
         )
     demands = approvers.demands_on(plan)
     if not demands:
@@ -115,7 +115,7 @@ def _within(text: str) -> float:
     except ValueError as error:
         raise DefinitionError(f"--approve-within: {error}") from error
     if typed <= 0:
-        raise DefinitionError("--approve-within: nobody can approve in no time")
+        raise DefinitionError("--approve-within: an approval takes time")
     return typed
 
 
@@ -155,7 +155,7 @@ def signature_of(tools: Tools, statement: bytes, at: int) -> dict[str, Any]:
 
 
 def break_the_glass(tools: Tools, journal: Journal, run: str, plan: ev.Plan, reason: str) -> None:
-    """Let ``run``, whose stored plan this is, begin without the approvals that it asks for, if it asks for any."""
+    """Let ``run``, whose stored plan this is, start without the approvals that it asks for, if it asks for any."""
     if plan.approval is not None:
         journal.ask(run, word_on(tools, run, plan.digest, "break-glass", reason))
 

@@ -1,4 +1,4 @@
-"""A run that continues in the background: a process of its own leads it, and outlives this one and its terminal.
+"""A run that continues in the background: a separate process leads it, and outlives this one and its terminal.
 
 The run counts as started only once that process leads it: a fail-over that no process leads must be reported.
 """
@@ -79,7 +79,7 @@ def _log_file(tools: Tools, run: str) -> Path:
 
 
 def _start(run: str, log: Path) -> subprocess.Popen[bytes]:
-    """The other process: the same program, in a session of its own, with its own place for what it prints."""
+    """The other process: the same program, in a separate session, with its own place for what it prints."""
     with log.open("ab") as paper:
         return subprocess.Popen(
             module("orchestrator.cli", "resume", run, "--json"),

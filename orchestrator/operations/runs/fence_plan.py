@@ -30,31 +30,31 @@ def _with(step: Step, more: str) -> Step:
 
 
 def see_answered(plan: ev.Plan) -> None:
-    """Raise ``DefinitionError`` when the runbook asks something that nobody has answered beforehand."""
-    gates = [step.ask.gate for step in plan.runbook.steps if step.ask is not None]
+    """Raise ``DefinitionError`` when the runbook is certain to ask something that no one has answered in advance."""
+    gates = [step.ask.gate for step in plan.runbook.steps if step.ask is not None and not step.only_if]
     for gate in gates:
         if gate not in plan.policy.on_gate and gate in _UNANSWERED:
             sentence, hint = _UNANSWERED[gate]
             raise DefinitionError(sentence, hint=hint)
 
 
-# What is wrong when nobody answers a gate beforehand, and how it is answered.
+# What is wrong when no one answers a gate in advance, and how it is answered.
 _UNANSWERED = {
     "data-loss": (
-        "nobody accepts that messages are missing at the target: the link is asynchronous, so its recovery point is "
+        "no operator accepts that messages are missing at the target: the link is asynchronous, so its recovery point is "
         "not zero",
         "add --accept-loss 'who decided it, and why'",
     ),
     _UNFENCED: (
-        "nobody answers for keeping clients away from the failed site",
-        "add --attest 'how it is fenced, who did it', or --reason 'why to go on without a fence'",
+        "no operator attests that clients are kept away from the failed site",
+        "add --attest 'how it is fenced, who did it', or --reason 'why to continue without a fence'",
     ),
     "leave-behind": (
-        "nobody accepts that what is still queued at the failed site stays there",
+        "no operator accepts that queued messages stay at the failed site",
         "add --reason 'why'",
     ),
     "bootstrap": (
-        "nobody answers for the instance being empty and set to bootstrap",
+        "no operator attests that the instance is empty and set to bootstrap",
         "add --attest 'what was done with its files, who did it'",
     ),
 }

@@ -1,4 +1,4 @@
-"""The options of families, as they were typed: whose they are, and which decisions they make beforehand."""
+"""The options of families, as they were typed: whose they are, and which decisions they make in advance."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def _meant(offered: Offered, family: str, given: Given) -> Sequence[MoveOption]:
 def policy_given(
     options: Sequence[MoveOption], given: Given, on_stall: str | None, *, attended: bool, who: ev.Who
 ) -> ev.Policy:
-    """The decisions that these options make beforehand. ``who`` types them. Raises ``DefinitionError``."""
+    """The decisions that these options make in advance. ``who`` types them. Raises ``DefinitionError``."""
     on_gate: dict[str, Choice] = {}
     reasons: dict[str, str] = {}
     transactions: Mapping[str, ev.Ruling] = {}

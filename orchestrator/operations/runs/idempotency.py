@@ -55,7 +55,7 @@ def _refuse_another_request(key: str, used: UsedKey, first: ev.Plan, asked: Mapp
     raise DefinitionError(
         f"the key {key!r} was used for another request: run {used.run}, {first.runbook.runbook}, "
         f"{first.source} to {first.target}, {services}; this one differs in {differs}",
-        hint="a key stands for one request; give another request a key of its own",
+        hint="this idempotency key already belongs to another request; use a new key",
     )
 
 

@@ -31,13 +31,13 @@ _ANSWERED_WITHIN, _ROLLED_BACK_WITHIN, _CHECKED_EVERY = LEASE_SECONDS + CLOCKS_A
 
 @dataclass(frozen=True, slots=True)
 class Decision:
-    """An answer to a question. ``service`` None: for every lane that asks it."""
+    """An answer to a question. ``services`` empty: for every lane that asks it."""
 
     gate: str
     choice: str
     reason: str
     item: str | None
-    service: str | None
+    services: Sequence[str] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,13 +151,13 @@ def _asked(name: str, run: Run, decision: Decision) -> list[str]:
     asked = []
     for lane in run.lanes.values():
         question = lane.open_gate(decision.gate, decision.item)
-        if question is None or decision.service not in (None, lane.service):
+        if question is None or (decision.services and lane.service not in decision.services):
             continue
         if decision.choice not in question.choices:
             choices = ", ".join(question.choices)
             raise DefinitionError(f"{decision.choice!r} is no answer to {decision.gate}", hint=f"one of: {choices}")
         asked.append(lane.service)
-    if not asked:
+    if not asked or set(decision.services) - set(asked):
         raise DefinitionError(f"no such question is open in run {name}", hint=f"see `failover runs show {name}`")
     return asked
 

@@ -23,6 +23,7 @@ from orchestrator.journal.idempotency_keys import stored
 from orchestrator.journal.journal import Journal
 from orchestrator.model import events as ev
 from orchestrator.operations.declared_families import know_recorded
+from orchestrator.operations.forecast import with_predictions
 from orchestrator.operations.runs.approval import break_the_glass, terms_of
 from orchestrator.operations.runs.hooks import hooks_of, telling
 from orchestrator.operations.runs.plan import recordable
@@ -33,7 +34,7 @@ from orchestrator.version import VERSION
 @dataclass(frozen=True, slots=True)
 class Request:
     """A new run of ``plan``. ``key``: the caller's own name for it, and ``asked`` all that it stands for
-    (``idempotency``). ``break_glass``: why it begins without the approvals that the plan asks for."""
+    (``idempotency``). ``break_glass``: why it starts without the approvals that the plan asks for."""
 
     plan: ev.Plan
     key: str | None = None
@@ -44,7 +45,7 @@ class Request:
 @dataclass(frozen=True, slots=True)
 class Leadership:
     """A run that this process may lead now. ``plan`` is the run's, with the secrets that its record does not have.
-    ``first``: the record that it begins with, where it is new."""
+    ``first``: the record that it starts with, where it is new."""
 
     held: Held
     plan: ev.Plan
@@ -59,9 +60,9 @@ class Leadership:
 
 
 def begin_run(tools: Tools, journal: Journal, request: Request) -> Leadership:
-    """Record a run and hold its lease. Raises ``KeyUsed`` if the key has begun one, ``NotStarted`` when no session can be
-    made, ``LeaseHeld``."""
-    plan = request.plan
+    """Record a run and hold its lease. Raises ``KeyUsed`` if the key has started one, ``NotStarted`` when no session
+    can be made, ``LeaseHeld``."""
+    plan = with_predictions(tools, request.plan)
     # Sessions first: a wrong password or host key must not leave a run behind.
     with tools.adapters(plan):
         pass
@@ -83,7 +84,7 @@ def begin_run(tools: Tools, journal: Journal, request: Request) -> Leadership:
 
 
 def take_run(tools: Tools, journal: Journal, name: str, run: Run, *, to_abort: bool = False) -> Leadership:
-    """Hold run ``name``, whose record leads to ``run``. ``to_abort``: on the way back, which takes nobody else.
+    """Hold run ``name``, whose record leads to ``run``. ``to_abort``: on the way back, which takes no one else.
     Raises ``LeaseHeld``, and ``NotStarted`` for a run that takes more approvals than can be had here."""
     know_recorded(run.plan)
     approvers = tools.approvers()
@@ -105,7 +106,7 @@ def leading(
 ) -> Iterator[Engine]:
     """The engine that leads the run, which the block calls. Its hooks are told meanwhile and after the block.
 
-    ``desk`` answers the questions of the run; without one nobody attends it. ``tell`` hears what hooks were not told.
+    ``desk`` answers the questions of the run; without one no one attends it. ``tell`` hears what hooks were not reported.
     """
     held, plan = leadership.held, leadership.plan
     hooks = hooks_of(tools, plan, held.lease.run)
@@ -130,7 +131,7 @@ def new_run_name(now: float) -> str:
 
 
 def _requester(tools: Tools, journal: Journal, name: str) -> str:
-    """Whose account planned the run; records of before accounts were recorded do not tell."""
+    """Whose account planned the run; records of before accounts were recorded do not report."""
     created = next(iter(journal.records(name))).event
     return created.account if isinstance(created, ev.RunCreated) and created.account else tools.account
 

@@ -1,4 +1,4 @@
-"""From what was typed to a plan: which services, which direction, which decisions are made beforehand."""
+"""From what was typed to a plan: which services, which direction, which decisions are made in advance."""
 
 from __future__ import annotations
 
@@ -12,7 +12,6 @@ from orchestrator.documents.loader import read_runbook
 from orchestrator.errors import DefinitionError
 from orchestrator.family.reachability import with_reachability
 from orchestrator.model import events as ev
-from orchestrator.model.families import known_families, words_of
 from orchestrator.model.inventory import Inventory, Pair, Site
 from orchestrator.model.runbook import Runbook, Side
 from orchestrator.operations.declared_families import files_of
@@ -49,7 +48,7 @@ def make_plan(tools: Tools, request: PlanRequest) -> ev.Plan:
     for name in pair.sites:
         shared = tools.registry.shared(inventory.sites[name], pair.services)
         if shared:
-            hint = "list them as one service, or give each an instance of its own"
+            hint = "list them as one service, or give each a separate instance"
             raise DefinitionError(shared, hint=hint)
     definition = _runbook(tools, runbook, inventory, source, target)
     parts = (part for name in pair.sites for part in inventory.sites[name].parts)
@@ -68,11 +67,6 @@ def make_plan(tools: Tools, request: PlanRequest) -> ev.Plan:
     )
 
 
-def _options() -> str:
-    """Those that name a service, as the installed families call it."""
-    return " or ".join(sorted({words_of(name).option for name in known_families()}, reverse=True))
-
-
 def services_of(inventory: Inventory, request: PlanRequest) -> tuple[list[str], Pair]:
     """The services that are meant, and the one pair they belong to. Raises ``DefinitionError``."""
     if request.services and request.everything:
@@ -80,7 +74,9 @@ def services_of(inventory: Inventory, request: PlanRequest) -> tuple[list[str], 
             "names of services and --all exclude each other", hint="--all is every service: leave one of them out"
         )
     if not request.services and not request.everything:
-        raise DefinitionError(f"say which services: {_options()} NAME (as often as needed), or --all")
+        raise DefinitionError(
+            "no service is named", hint="name one or more, or add --all; `failover status` lists them"
+        )
     pairs = [pair for pair in inventory.pairs if request.pair in (None, pair.name)]
     if not pairs:
         known = ", ".join(pair.name for pair in inventory.pairs)
@@ -126,6 +122,6 @@ def _runbook(tools: Tools, name: str, inventory: Inventory, source: str, target:
 
 
 def recordable(plan: ev.Plan) -> ev.Plan:
-    """The plan as it is recorded. A secret written into the inventory is not: whoever goes on is asked for it."""
+    """The plan as it is recorded. A secret written into the inventory is not: whoever continues is asked for it."""
     sites = {name: without_inline(site) for name, site in plan.inventory.sites.items()}
     return plan.model_copy(update={"inventory": plan.inventory.model_copy(update={"sites": sites})})

@@ -1,4 +1,4 @@
-"""The plans of the four kinds of moves: from what was asked, what is known, and what was read beforehand."""
+"""The plans of the four kinds of moves: from what was asked, what is known, and what was read in advance."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ from orchestrator.operations.runtime import Tools
 class MoveRequest:
     """What every move is asked with. ``given``: options of families, by flag; ``on_stall``: the answer to a drain that
     stops, or None. ``is_attended``: a person can be asked while it runs; ``is_settled``: the run starts without a
-    question, so what nobody has answered is refused here."""
+    question, so what no one has answered is refused here."""
 
     inventory: Path | None = None
     services: Sequence[str] = ()

@@ -7,6 +7,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from pathlib import Path
 
+from orchestrator.characters import typed
 from orchestrator.core.serving import role_in
 from orchestrator.errors import DefinitionError, JournalCorrupt, NotStarted
 from orchestrator.family.reachability import model_of, probe
@@ -17,18 +18,17 @@ from orchestrator.model.inventory import Inventory, Site
 from orchestrator.model.outcome import Failure
 from orchestrator.model.plan import ReadBefore
 from orchestrator.model.reading import Reading
-from orchestrator.model.readings import Role
+from orchestrator.model.readings import Role, name_of
 from orchestrator.model.runbook import Choice, Side
 from orchestrator.operations.read_only_sessions import reading_only
 from orchestrator.operations.runtime import Tools, checked_text
 from orchestrator.reports.history import History, outage_of_all
-from orchestrator.reports.next_steps import named
 
 
 def unfenced_answers(
     attest: str | None, reason: str | None, accepts: Mapping[str, Choice] | None
 ) -> Mapping[str, Choice]:
-    """The answers that ``--attest`` and ``--reason`` give beforehand. ``accepts``: what the reason answers where the site
+    """The answers that ``--attest`` and ``--reason`` give in advance. ``accepts``: what the reason answers where the site
     is reached, in place of its fence; None: it is not. Raises ``DefinitionError`` for both."""
     if attest is not None and reason is not None:
         raise DefinitionError("--attest says that it is fenced, --reason that it is not: give one of them")
@@ -38,7 +38,7 @@ def unfenced_answers(
 
 
 def accepting(policy: ev.Policy, answers: Mapping[str, Choice], why: str | None) -> ev.Policy:
-    """The policy with these answers made beforehand too, and ``why``."""
+    """The policy with these answers made in advance too, and ``why``."""
     reasons = dict.fromkeys(answers, checked_text(why, "the reason")) if why else {}
     return policy.model_copy(
         update={"on_gate": {**policy.on_gate, **answers}, "reasons": {**policy.reasons, **reasons}}
@@ -46,7 +46,7 @@ def accepting(policy: ev.Policy, answers: Mapping[str, Choice], why: str | None)
 
 
 def without_waiver(plan: ev.Plan) -> ev.Plan:
-    """The same plan, in which going on without a fence is not offered."""
+    """The same plan, in which under way without a fence is not offered."""
     if plan.policy.on_gate.get("unfenced") == "waive":
         raise DefinitionError("--fence-first and --reason contradict each other", hint="attest the fence: --attest")
     steps = tuple(
@@ -61,7 +61,7 @@ def without_waiver(plan: ev.Plan) -> ev.Plan:
 def with_last_known(tools: Tools, plan: ev.Plan) -> ev.Plan:
     """The plan with what was last known of the failed site, for each service; it is dark, so nothing is read now.
 
-    It is for people to know, so a record of some earlier run that does not prove itself keeps nobody from acting now.
+    It is for people to know, so a record of some earlier run that does not prove itself keeps no one from acting now.
     """
     notes: list[str] = []
     before: list[ReadBefore] = []
@@ -75,15 +75,15 @@ def with_last_known(tools: Tools, plan: ev.Plan) -> ev.Plan:
                 continue
             notes.append(known.words(service, plan.source))
             for at, value in known.readings.values():
-                if value.number(Facet.BACKLOG) is not None:
-                    seen = ev.Seen(on="source", reading=value.kind, asked_at=at, value=value)
+                if value.number(Facet.BACKLOG) is not None or value.number(Facet.MARK) is not None:
+                    seen = ev.Seen(on="source", reading=name_of(value), asked_at=at, value=value)
                     before.append(ReadBefore(service=service, seen=seen))
     return plan.model_copy(update={"notes": tuple(notes), "read_before": tuple(before)})
 
 
 def with_readings(tools: Tools, plan: ev.Plan) -> ev.Plan:
     """The plan with what both sites say now, and with what earlier runs read of a time when both were active. A site that
-    does not answer is no reason not to go on: the run itself finds out."""
+    does not answer is no reason not to continue: the run itself finds out."""
     sides: tuple[Side, Side] = ("source", "target")
     with ThreadPoolExecutor(2) as pool:
         found = pool.map(lambda side: _read(tools, plan, side), sides)
@@ -104,7 +104,7 @@ def was_standby(history: History, plan: ev.Plan) -> Iterator[ReadBefore]:
         found = history.last_standby(service, plan.target)
         if found is not None:
             at, value = found
-            seen = ev.Seen(on="target", reading=value.kind, asked_at=at, value=value)
+            seen = ev.Seen(on="target", reading=name_of(value), asked_at=at, value=value)
             yield ReadBefore(service=service, seen=seen)
 
 
@@ -132,10 +132,10 @@ def _shows_position(model: type[Reading] | None) -> bool:
 
 
 def with_outage(tools: Tools, plan: ev.Plan, *, acting: str, at: float | None, spool_lost: bool) -> ev.Plan:
-    """The plan with the fail-over it takes back: from the record, or as the operator states it. ``acting`` served.
+    """The plan with the fail-over it undoes: from the record, or as the operator states it. ``acting`` served.
 
     A record that does not prove itself may be of a suspension or of a lost spool, so it is no ground to go back on. A
-    site is made standby all the same, with a note. Raises ``NotStarted``.
+    site is made standby anyway, with a note. Raises ``NotStarted``.
     """
     notes = plan.notes
     known: list[ev.Outage | None] = [None] * len(plan.services)
@@ -152,7 +152,7 @@ def with_outage(tools: Tools, plan: ev.Plan, *, acting: str, at: float | None, s
         if is_compared and RISK_GATE not in plan.policy.on_gate:
             raise NotStarted(
                 f"{error}, so the record does not show that it is safe to go back",
-                hint="see `failover runs verify`; to go back all the same, by name: --accept-risk 'who agreed, and why'",
+                hint="see `failover runs verify`; to fail back anyway, by name: --accept-risk 'who agreed, and why'",
             ) from error
         notes = (*notes, f"nothing is taken from the record of the fail-over: {error}")
     outage = outage_of_all(known, stated_at=at, spool_lost=spool_lost, now=tools.clock.now())
@@ -178,11 +178,11 @@ def see_one_active(tools: Tools, plan: ev.Plan, began: float) -> None:
     except JournalCorrupt:
         return
     if found:
-        its = named(plan.runbook.runbook, found[0])
+        its = typed(found[0])
         raise NotStarted(
             f"{', '.join(found)}: both sites are active, and no fail-over to {plan.target} is on record that made it so",
-            hint=f"choose the site that keeps activity: `failover repair {its} --to {plan.target}` or `failover repair "
-            f"{its} --to {plan.source}` (with the same inventory); then restore the other one",
+            hint=f"choose the site that keeps activity: `failover repair {its} --site {plan.target}` or `failover repair "
+            f"{its} --site {plan.source}` (with the same inventory); then restore the other one",
         )
 
 
@@ -231,7 +231,7 @@ def with_evidence(tools: Tools, plan: ev.Plan, path: Path, fresh_s: float) -> ev
         hint = "take it now: --evidence take; or take both snapshots again with --run, and reconcile them"
         if {one.code for one in found} == {"evidence-verdict"}:
             hint = (
-                "once that is consumed or explained, take both snapshots anew; or go back all the same, by name: "
+                "once that is consumed or explained, take both snapshots again; or fail back anyway, by name: "
                 "--accept-risk 'who agreed, and why'"
             )
         raise NotStarted(f"{path} is no evidence: {'; '.join(one.message for one in found)}", hint=hint)
@@ -250,5 +250,5 @@ def site_to_leave(inventory: Inventory, services: Sequence[str], pair: str | Non
         return None  # make_plan says what is wrong
     home, other = fitting[0].sites
     if to not in (None, home, other):
-        raise DefinitionError(f"{to!r} is not a site of the pair {fitting[0].name}", hint=f"--to {home} or {other}")
+        raise DefinitionError(f"{to!r} is not a site of the pair {fitting[0].name}", hint=f"--site {home} or {other}")
     return other if to in (None, home) else home

@@ -10,6 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from orchestrator.characters import typed
 from orchestrator.clock import iso
 from orchestrator.core.serving import role_in
 from orchestrator.errors import DefinitionError, NotStarted
@@ -23,7 +24,6 @@ from orchestrator.operations.families import family_meant, known_family, see_rol
 from orchestrator.operations.runs.plan import PlanRequest, make_plan, services_of
 from orchestrator.operations.runs.plan_recovery import accepting, with_readings
 from orchestrator.operations.runtime import Tools
-from orchestrator.reports.next_steps import named
 
 NONE_ACTIVE, BOTH_ACTIVE = "repair-standby", "repair-active"
 
@@ -96,7 +96,7 @@ def repair_plan(tools: Tools, request: RepairRequest) -> ev.Plan:
 def _other(pair: Pair, to: str) -> str:
     one, two = pair.sites
     if to not in (one, two):
-        raise DefinitionError(f"{to!r} is not a site of the pair {pair.name}", hint=f"--to {one} or {two}")
+        raise DefinitionError(f"{to!r} is not a site of the pair {pair.name}", hint=f"--site {one} or {two}")
     return two if to == one else one
 
 
@@ -144,7 +144,7 @@ def _to_repair(ends: Mapping[str, tuple[_End, _End]], *, everything: bool) -> tu
         active = source if source.role is Role.ACTIVE else target
         raise NotStarted(
             f"{well[0]}: {_in_words(ends[well[0]])}: there is nothing to repair",
-            hint=f"to move activity: `failover controlled {named(active.family, well[0])} --from {active.site}`",
+            hint=f"to move activity: `failover controlled {typed(well[0])} --site {active.site}`",
         )
     kinds = {runbook: [one for one, needed in found.items() if needed == runbook] for runbook in _RUNBOOKS.values()}
     if all(kinds.values()):

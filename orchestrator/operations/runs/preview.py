@@ -1,4 +1,4 @@
-"""Look ahead at a run: read both sites through sessions that can only read, and say what a run now would come to."""
+"""Preview a run: read both sites through sessions that can only read, and say what a run now would come to."""
 
 from __future__ import annotations
 
@@ -13,25 +13,28 @@ from orchestrator.journal.lease import claims, service_key
 from orchestrator.model import events as ev
 from orchestrator.operations.forecast import with_forecast
 from orchestrator.operations.pairs.check import known_checks
+from orchestrator.operations.runs.run_times import time_taken
 from orchestrator.operations.runtime import Tools
 from orchestrator.reports.plan_preview import is_any_checked
 from orchestrator.reports.readiness import last_check_words
 from orchestrator.reports.report import EXIT_CODES
 
 _LOCKED, _REFUSED, _FINDINGS = LeaseHeld.exit_code, 3, 4
-# Kinds of runbooks for which a pair has to be ready; in an outage nobody has the time to make it so.
+# Kinds of runbooks for which a pair has to be ready; in an outage no one has the time to make it so.
 _PLANNED = ("controlled", "failback")
 
 
 @dataclass(frozen=True, slots=True)
 class PlanPreview:
-    """What was found. ``held``: services that belong to a run that is not at its end, with its name. ``checks``: how old
-    the last good check of each service is, in words; empty where the procedure needs none."""
+    """What was found. ``held``: services that belong to an unfinished run, with its name. ``checks``: how old the last
+    good check of each service is, in words; empty where the procedure needs none. ``took``: how long it takes, in words;
+    empty where nothing is on record."""
 
     plan: ev.Plan
     lanes: Sequence[LanePreview]
     held: Mapping[str, str]
     checks: Mapping[str, str]
+    took: str = ""
 
     @property
     def exit_code(self) -> int:
@@ -41,7 +44,7 @@ class PlanPreview:
 
     @property
     def refusal(self) -> int:
-        """The exit code of a run that cannot begin; 0 where there is something to ask.
+        """The exit code of a run that cannot start; 0 where there is something to ask.
 
         What could not be read is no reason not to ask: a run reads it again.
         """
@@ -55,11 +58,12 @@ class PlanPreview:
 
 
 def take_preview(tools: Tools, plan: ev.Plan, *, attended: bool) -> PlanPreview:
-    """Read both sites, and the journal. ``attended``: somebody is there to answer what a run would ask."""
+    """Read both sites, and the journal. ``attended``: an operator can answer what a run asks."""
     with tools.adapters(plan, read_only=True) as adapters:
         sites = {side: ReadOnly(adapter) for side, adapter in adapters.items()}
         lanes = preview(plan, sites, tools.clock, attended=attended)
-    return PlanPreview(plan, with_forecast(tools, plan, lanes), _held(tools, plan), _last_checks(tools, plan))
+    took = time_taken(tools, plan)
+    return PlanPreview(plan, with_forecast(tools, plan, lanes), _held(tools, plan), _last_checks(tools, plan), took)
 
 
 def _held(tools: Tools, plan: ev.Plan) -> dict[str, str]:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 
-from orchestrator.core.pair_position import Answers, PairPosition, end_of, position_of
+from orchestrator.core.pair_position import Answers, PairPosition, compared, end_of, position_of
 from orchestrator.family.contract import Adapter
 from orchestrator.family.reachability import probe
 from orchestrator.model.families import Family
@@ -60,7 +60,8 @@ class FacetWatch:
         first, second = (
             end_of(self._family, name, found, service) for name, found in zip(self._pair.sites, answers, strict=True)
         )
-        position = position_of(self._family, (first, second))
+        ends = compared(self._family, (first, second))
+        position = position_of(self._family, ends)
         before, self._last[service] = self._last.get(service), position
         is_alarm = not (position.is_good or before == position)
-        self._listener(PositionRead(now, service, position, (first, second), is_alarm))
+        self._listener(PositionRead(now, service, position, ends, is_alarm))

@@ -1,4 +1,4 @@
-"""What happens to a pair of AMPS instances by itself, or by somebody else: one dies and comes back, links are lost and
+"""What happens to a pair of AMPS instances by itself, or by another person: one dies and comes back, links are lost and
 catch up, clients leave, queue messages are handed over. Must never know which step is waiting for it.
 """
 
@@ -27,7 +27,7 @@ def drifts(pair: Pair, asked: frozenset[str], looks: frozenset[str]) -> Iterator
 
 
 def _meddles(pair: Pair) -> Iterator[Move[Pair]]:
-    """Somebody else lets clients in or shuts them out, as often as there are disturbances; or both at once, with
+    """Another person lets clients in or shuts them out, as often as there are disturbances; or both at once, with
     messages in between."""
     for side in (SOURCE, TARGET):
         name = SIDE_NAMES[side]
@@ -35,15 +35,15 @@ def _meddles(pair: Pair) -> Iterator[Move[Pair]]:
             continue
         if pair.door[side] != "on":
             opened = pair._replace(door=with_side(pair.door, side, "on"))
-            yield f"somebody else lets clients in at the {name}", settled(opened), False
+            yield f"another operator lets clients in at the {name}", settled(opened), False
         if pair.door[side] != "off":
             shut = pair._replace(door=with_side(pair.door, side, "off"))
-            yield f"somebody else shuts clients out at the {name}", settled(shut), False
+            yield f"another operator shuts clients out at the {name}", settled(shut), False
     is_closed = pair.door[SOURCE] == "off" and pair.life[SOURCE] == "up"
     if is_closed and pair.connected:
         told = with_side(pair.told, SOURCE, pair.told[SOURCE] or not pair.sync[SOURCE])
         served = pair._replace(behind=with_side(pair.behind, SOURCE, BACKLOG), told=told, link=False)
-        what = "somebody else lets clients in at the source for a while, and its link is lost meanwhile"
+        what = "another operator lets clients in at the source for a while, and its link is lost meanwhile"
         yield what, settled(served), False
 
 

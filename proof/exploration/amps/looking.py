@@ -1,4 +1,4 @@
-"""What the pair for AMPS answers, cut down to the fields a runbook looks at. Must never know which step is asking.
+"""What the pair for AMPS answers, cut down to the fields a runbook checks. Must never know which step is asking.
 
 A sample older than the adapter's own last action is unknown to it, so what is read is as it is, or unknown.
 """

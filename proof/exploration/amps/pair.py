@@ -2,7 +2,7 @@
 messages, and the life of each. It obeys actions and moves on its own, by rules of its own.
 
 The rules are those of the documents (docs/sources/amps.md, 9.7 and 3.5, 9 and 10), not those of a runbook: what
-a step expects is never looked at here. A side is 0 (source) or 1 (target), the sides that a run fixes. Values are
+a step expects is never checked here. A side is 0 (source) or 1 (target), the sides that a run fixes. Values are
 immutable; nothing is random.
 
 Assumptions: clients that were disconnected may be counted a while longer, and publish until then; whoever lets clients in
@@ -17,7 +17,7 @@ from proof.exploration.family import SOURCE, TARGET, Change, with_side
 
 # An instance has several client transports and several queues, and each is told on its own.
 Switch = Literal["on", "part", "off"]
-# ``cut-off``: it does not answer here, and all else goes on. ``fetching``: an empty one gets its state from the mate.
+# ``cut-off``: it does not answer here, and all else continues. ``fetching``: an empty one gets its state from the mate.
 Life = Literal["up", "recovering", "fetching", "cut-off", "dead"]
 # How far the mate is behind: not at all, by what is always on its way under load, by more.
 LEVEL, FRESH, BACKLOG = 0, 1, 2
@@ -26,7 +26,7 @@ LEVEL, FRESH, BACKLOG = 0, 1, 2
 class Pair(NamedTuple):
     """One moment of the pair. ``link``: the network between the instances carries.
 
-    ``door``: client transports; ``outside``: a fence of the plan keeps clients away all the same. ``clients``: some
+    ``door``: client transports; ``outside``: a fence of the plan keeps clients away anyway. ``clients``: some
     are connected. ``configured``: links are sync by configuration; ``sync``: how each acknowledges now. ``behind``:
     what each holds that its mate lacks; ``told``: publishers were told that some of it is safe. ``queues``: there are
     any; ``owned``: whose messages they are. ``empty``: the transaction log; ``fetches``: by configuration such an
@@ -66,7 +66,7 @@ class Pair(NamedTuple):
 
     @property
     def connected(self) -> bool:
-        """Are the links connected? Replication begins after recovery (docs/sources/amps.md, 3.5)."""
+        """Are the links connected? Replication starts after recovery (docs/sources/amps.md, 3.5)."""
         return self.link and self.runs(SOURCE) and self.runs(TARGET)
 
     def is_dark(self, side: int) -> bool:
@@ -90,7 +90,7 @@ def settled(pair: Pair) -> Pair:
     pair = pair._replace(clients=clients)
     for side in (SOURCE, TARGET):
         if pair.life[side] == "dead" and pair.takes(1 - side):
-            # Clients go on there: from then on what is missing is given up, and by no later action.
+            # Clients continue there: from then on what is missing is given up, and by no later action.
             pair = pair._replace(told=with_side(pair.told, side, False))
     for side in (SOURCE, TARGET):
         pair = _published(pair, side)

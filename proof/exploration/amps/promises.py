@@ -26,11 +26,11 @@ class Evidence(NamedTuple):
     ``shut``, ``gone``, ``sync``: transports (or a fence of the plan), clients and links as last read. ``drained``: the
     link was read as caught up and the clients as gone, in one round, since the source was read as shut. ``linked``: a
     link was connected, as last read. ``lost``: the
-    source did not answer, since the last change or decision. ``answered``: somebody answers for its being dead.
-    ``accepted``: somebody accepts what is missing, or delivered twice. ``closed``: this run shut the source; ``moved``:
-    and then let the target go on alone. ``moves``: the runbook lets clients in somewhere; one that only closes the
+    source did not answer, since the last change or decision. ``answered``: a person answers for its being dead.
+    ``accepted``: a person accepts what is missing, or delivered twice. ``closed``: this run shut the source; ``moved``:
+    and then let the target continue alone. ``moves``: the runbook lets clients in somewhere; one that only closes the
     source is for a source that was given up before. ``awaits``: the runbook is for a source that comes back; what
-    somebody attests there is something else than its being dead.
+    a person attests there is something else than its being dead.
     """
 
     shut: tuple[bool | None, bool | None] = (None, None)
@@ -109,7 +109,7 @@ def harms(evidence: Evidence, before: Pair, after: Pair, change: Change, *, undo
     """See ``family.Family``."""
     broken = []
     side = change.side
-    # Whoever answers for the source being dead answers for what nobody can read, and for nothing that is done there.
+    # Whoever answers for the source being dead answers for what no one can read, and for nothing that is done there.
     is_silent = before.is_dark(SOURCE) or evidence.lost
     is_dead = evidence.answered and side == TARGET and is_silent
     if after.is_apart and not before.is_apart and not is_dead:
@@ -160,11 +160,11 @@ def booked(evidence: Evidence, before: Pair, after: Pair, change: Change) -> Evi
 
 def leaves(evidence: Evidence, pair: Pair, outcome: ev.Outcome) -> list[str]:
     """See ``family.Family``: after a move the source may be stopped, and its queue messages would stop with it; after a
-    loss nobody may wait for it."""
+    loss no one may wait for it."""
     if outcome is not ev.Outcome.DONE:
         return []
     broken = []
-    # What came in once somebody else had opened the source again is not of the move.
+    # What came in once another person had opened the source again is not of the move.
     if evidence.moved and pair.owned[SOURCE] and not pair.clients[SOURCE] and pair.door[SOURCE] == "off":
         broken.append("queues-left")
     if evidence.answered and pair.is_dark(SOURCE) and pair.runs(TARGET) and pair.sync[TARGET]:

@@ -1,4 +1,4 @@
-"""What can still matter of the pair for AMPS: all of it, as long as the lane goes on. It is small enough as it is."""
+"""What can still matter of the pair for AMPS: all of it, as long as the lane continues. It is small enough as it is."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from proof.exploration.amps.promises import Evidence
 
 
 class Live(NamedTuple):
-    """See ``family.Live``. ``reverts``: the lane can still turn back. Nothing is decided on one by one."""
+    """See ``family.Live``. ``reverts``: the lane can still roll back. Nothing is decided on one by one."""
 
     reverts: bool
     rulings: bool = False

@@ -46,13 +46,13 @@ def _lost(pair: Pair, links: str, target: str = "") -> Iterator[tuple[str, Pair]
 
 
 def _without(pair: Pair) -> Pair:
-    """The target goes on alone."""
+    """The target continues alone."""
     dead = died(settled(pair), SOURCE)
     return settled(dead._replace(sync=(dead.sync[SOURCE], False)))
 
 
 def _proxied(pair: Pair) -> Pair:
-    """Looked at even if the runbook never speaks of queues: that may be what it forgot."""
+    """Checked even if the runbook never speaks of queues: that may be what it forgot."""
     return pair._replace(proxied=("off", "on"))
 
 
@@ -68,7 +68,7 @@ def _back(pair: Pair, links: str) -> Iterator[tuple[str, Pair]]:
 
 
 def _owing(pair: Pair) -> Pair:
-    """Nobody went on at the target meanwhile, so nothing was given up; a restart has reset the link
+    """No one continued at the target meanwhile, so nothing was given up; a restart has reset the link
     (docs/sources/amps.md, 9.2)."""
     back = started(died(settled(pair._replace(sync=(False, True))), SOURCE), SOURCE)
     return settled(back._replace(life=("up", "up"), door=("on", "on")))

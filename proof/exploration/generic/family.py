@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Container, Iterable, Iterator, Mapping
 from typing import NamedTuple
 
 from orchestrator.core.run import Lane
 from orchestrator.model import events as ev
 from orchestrator.model.facets import Facet
 from orchestrator.model.families import Family
-from orchestrator.model.reading import Reading, item_field_names
+from orchestrator.model.reading import Bounds, Reading, item_field_names
 from orchestrator.model.readings import ExternalFence, Reachability, Role
-from orchestrator.model.runbook import Do, Runbook
+from orchestrator.model.runbook import Check, Do, Runbook
 from proof.exploration.commands import ACTIONS as COMMANDS
 from proof.exploration.family import SIDE_NAMES, SOURCE, TARGET, Change, Move, Words, change_of
 from proof.exploration.generic import pair as pairs
@@ -64,6 +64,7 @@ class Generic:
             if step.for_each is not None and (model := family.readings.get(step.for_each.reading)) is not None
         }
         self._flags = tuple(sorted(family.model.items()))
+        self._alike = _alike(checks_of(runbook), _followed(family))
         self._effects = Effects(family.makes, dict(_works_on(runbook)))
         exclusive = [model.exclusive for model in family.readings.values() if Facet.SERVES in model.facets]
         self._promises = Promises(self._effects, is_exclusive=any(exclusive))
@@ -134,6 +135,8 @@ class Generic:
         """See ``family.Family``."""
         suspends = self._family.offers(Facet.SUSPENDED)
         yield from pairs.starts(tuple(sorted(self._items)), self._flags, suspends=suspends)
+        if self._family.offers(Facet.PILOT):
+            yield "another manager may act", Pair(items=tuple(sorted(self._items)), flags=self._flags, managed=True)
 
     def evidence(self, runbook: Runbook) -> Evidence:
         """See ``family.Family``."""
@@ -169,7 +172,7 @@ class Generic:
         key = (name, (*values.values(), *flags.values(), (side, name) in pair.items))
         if key not in self._made:
             made = reading_with(model, values, self._texts)
-            made = made and made.model_copy(update=flags)
+            made = made and made.model_copy(update={**flags, **self._alike.get(name, {})})
             item = self._items.get((side, name)) if (side, name) in pair.items else None
             if made is not None and item_field_names(model):
                 made = made.model_copy(update={"items": () if item is None else (item,)})
@@ -229,17 +232,41 @@ def _facets(pair: Pair, side: int) -> Mapping[Facet, object]:
     doubt: a runbook that asks for that is walked as if none were."""
     is_known = pair.serves[side] or pair.last == side
     waits = pair.queued[side] and not pair.suspended
-    has_all = SOME if not pair.queued[1 - side] else SOME // 2
     return {
         Facet.SERVES: pair.serves[side],
         Facet.LINK: pair.link,
         Facet.BACKLOG: (SOME if waits else NONE) if is_known else None,
-        Facet.MARK: has_all,
-        Facet.REACHED: has_all,
+        Facet.MARK: SOME,
+        Facet.REACHED: SOME // 2 if pair.queued[1 - side] else SOME,
         Facet.CLIENTS: int(pair.takes(side)),
         Facet.SUSPENDED: pair.suspended,
+        Facet.PILOT: "acts" if pair.managed else "none",
         Facet.IN_DOUBT: NONE,
     }
+
+
+def _alike(checks: Iterable[Check], followed: Container[tuple[str, str]]) -> Mapping[str, Mapping[str, object]]:
+    """By reading, the fields that a check wants to be the same at both sites, or no lower, as they are while the pair is
+    one. ``followed``: numbers that the pair has itself."""
+    found: dict[str, dict[str, object]] = {}
+    for check in checks:
+        for name, wanted in check.where.items():
+            if not isinstance(wanted, Bounds):
+                continue
+            for other, value in ((wanted.same_as, "of both"), (wanted.reaches, SOME)):
+                if other is not None and (check.reading, name) not in followed:
+                    found.setdefault(check.reading, {})[name] = value
+                    found.setdefault(other.reading, {})[other.field] = value
+    return found
+
+
+def _followed(family: Family) -> frozenset[tuple[str, str]]:
+    return frozenset(
+        (name, model.facets[facet])
+        for name, model in family.readings.items()
+        for facet in (Facet.MARK, Facet.REACHED)
+        if facet in model.facets
+    )
 
 
 def _works_on(runbook: Runbook) -> Iterator[tuple[tuple[int, str], Listed]]:

@@ -27,7 +27,8 @@ class Pair(NamedTuple):
 
     ``serves``: as it was told to. ``dark``: it does not answer here, and all else continues. ``outside``: a fence of the
     plan keeps clients away. ``queued``: it has what its mate lacks. ``last``: the side that served last. ``suspended``:
-    replication is switched off, so that nothing waits in a queue. ``items``: where something is listed that a step works
+    replication is switched off, so that nothing waits in a queue. ``managed``: another manager may act.
+    ``items``: where something is listed that a step works
     through. ``flags``: fields without a facet that actions make true or false, at both sides. ``done``: what was obeyed
     and shows nowhere. ``late``: a change that was obeyed and has yet to land.
     """
@@ -39,6 +40,7 @@ class Pair(NamedTuple):
     queued: tuple[bool, bool] = (False, False)
     last: int = SOURCE
     suspended: bool = False
+    managed: bool = False
     items: tuple[Listed, ...] = ()
     flags: tuple[tuple[str, tuple[bool, bool]], ...] = ()
     done: tuple[Change, ...] = ()
@@ -158,11 +160,15 @@ def starts(
     yield "the link is down", behind._replace(link=False)
     yield "both sites serve", behind._replace(serves=(True, True))
     yield "no site serves", behind._replace(serves=(False, False))
-    yield "the target serves", base._replace(serves=(False, True), last=TARGET)
-    yield "the target serves, and the source has what it lacks", behind._replace(serves=(False, True), last=TARGET)
+    moved = base._replace(serves=(False, True), last=TARGET)
+    yield "the target serves", moved
+    yield "the target serves, and the source has what it lacks", moved._replace(queued=(True, False))
+    if flags:
+        swapped = tuple((name, (target, source)) for name, (source, target) in flags)
+        yield "the target serves, as it does once it was moved", moved._replace(flags=swapped)
     yield "the source does not answer, and serves", behind._replace(dark=(True, False), link=False)
     yield (
-        "the source does not answer, and serves nobody",
+        "the source does not answer, and serves no client",
         behind._replace(serves=(False, False), dark=(True, False), link=False),
     )
     if suspends:

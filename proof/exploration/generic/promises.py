@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from orchestrator.model import events as ev
+from orchestrator.model.declared.file import MANAGER_GATE
 from orchestrator.model.facets import Facet
 from orchestrator.model.reading import Reading
 from orchestrator.model.readings import ExternalFence, Reachability
@@ -20,8 +21,8 @@ class Evidence(NamedTuple):
     """What the run has read. Sides as in ``pair``; None is not known.
 
     ``idle``: that it serves no client, as last read. ``gone``: it was read as not answering. ``fenced``: as last read.
-    ``mark``: what an idle source had issued last. ``drained``: since the source was read as idle, nothing waited there,
-    with a link that holds; or the target had reached the mark. ``answered``: an operator answers for the fence.
+    ``drained``: since the source was read as idle, nothing waited there, with a link that holds; or in one round the
+    target had reached what the idle source had issued last. ``answered``: an operator answers for the fence.
     ``accepted``: an operator accepts what is left. ``needs_link``: without a link, nothing that waits proves nothing. A
     run that finds the source idle needs none: nothing was written since.
     """
@@ -29,7 +30,6 @@ class Evidence(NamedTuple):
     idle: tuple[bool | None, bool | None] = (None, None)
     gone: tuple[bool, bool] = (False, False)
     fenced: tuple[bool | None, bool | None] = (None, None)
-    mark: int | None = None
     drained: bool = False
     answered: bool = False
     accepted: bool = False
@@ -42,7 +42,7 @@ class Evidence(NamedTuple):
 
     def noted(self, event: ev.Observed) -> Evidence:
         """See ``family.Evidence``."""
-        found, empty, links, reached = self, False, list[bool](), list[int]()
+        found, empty, links = self, False, list[bool]()
         for one in event.seen:
             side, value = SIDE_NAMES.index(one.on), one.value
             if isinstance(value, ExternalFence) and value.closed is not None:
@@ -57,24 +57,39 @@ class Evidence(NamedTuple):
                     idle=with_side(found.idle, side, idle), gone=with_side(found.gone, side, is_gone)
                 )
             links += [] if link is None else [link]
-            if side == SOURCE:
-                empty = empty or value.number(Facet.BACKLOG) == 0
-                mark = value.number(Facet.MARK)
-                found = found if mark is None else found._replace(mark=mark)
-            else:
-                reached += [number for number in [value.number(Facet.REACHED)] if number is not None]
+            empty = empty or (side == SOURCE and value.number(Facet.BACKLOG) == 0)
         if found.idle[SOURCE] is not True:
-            return found._replace(drained=False, mark=None)
+            return found._replace(drained=False)
         is_linked = not self.needs_link or (True in links and False not in links)
-        is_reached = found.mark is not None and any(number >= found.mark for number in reached)
-        return found._replace(drained=found.drained or (empty and is_linked) or is_reached)
+        return found._replace(drained=found.drained or (empty and is_linked) or _is_reached(event))
 
     def decided(self, event: ev.GateDecided) -> Evidence:
         """See ``family.Evidence``."""
         choice = event.ruling.choice
+        if event.gate == MANAGER_GATE:  # that another manager may act gives up nothing that was read
+            return self
         if choice in ("attest", "waive"):
             return self._replace(answered=True, accepted=True)
         return self._replace(accepted=True) if choice in ("escalate", "accept") else self
+
+
+def _is_reached(event: ev.Observed) -> bool:
+    """Has the target reached what the source, read as idle in the same round, had issued last? The source is asked first:
+    what it issued after the target was asked is in no number of the target."""
+    numbers: dict[tuple[str, Facet], tuple[float, int]] = {}
+    is_gated = False
+    for one in event.seen:
+        if not isinstance(one.value, Reading):
+            continue
+        is_gated = is_gated or (one.on == "source" and one.value.flag(Facet.SERVES) is False)
+        for facet in (Facet.MARK, Facet.REACHED):
+            number = one.value.number(facet)
+            if number is not None:
+                numbers[one.on, facet] = one.asked_at, number
+    mark, reached = numbers.get(("source", Facet.MARK)), numbers.get(("target", Facet.REACHED))
+    if mark is None or reached is None or not is_gated:
+        return False
+    return mark[0] <= reached[0] and mark[1] <= reached[1]
 
 
 class Promises(NamedTuple):

@@ -1,4 +1,4 @@
-"""What the pair for Solace answers, cut down to the fields a runbook looks at. Must never know which step is asking."""
+"""What the pair for Solace answers, cut down to the fields a runbook checks. Must never know which step is asking."""
 
 from __future__ import annotations
 

@@ -2,7 +2,7 @@
 doors. It obeys actions and moves on its own, by rules of its own.
 
 The rules are those of the documents (docs/sources/solace-procedure.md, docs/sources/solace.md), not those of a
-runbook: what a step expects is never looked at here. A side is 0 (source) or 1 (target), the sides that a run fixes.
+runbook: what a step expects is never checked here. A side is 0 (source) or 1 (target), the sides that a run fixes.
 Values are immutable; nothing is random.
 """
 
@@ -15,7 +15,7 @@ from proof.exploration.family import SIDE_NAMES, SOURCE, TARGET, Change, Move, w
 
 Door = Literal["open", "half", "shut"]
 Held = Literal["prepared", "committed", "rolled-back", "gone"]
-# ``passing``: it may answer again by itself, as after a restart; ``down``: only by somebody's doing.
+# ``passing``: it may answer again by itself, as after a restart; ``down``: only by a person's doing.
 Dark = Literal["no", "passing", "down"]
 # Another message VPN of the same sites: it does not rely on the source's shut doors; it does, and is under way; it has
 # failed over behind them.
@@ -165,16 +165,16 @@ def drifts(pair: Pair, asked: frozenset[str], looks: frozenset[str]) -> Iterator
 
 
 def _meddles(pair: Pair, asked: frozenset[str]) -> Iterator[Move[Pair]]:
-    """Somebody else changes a role, as often as there are disturbances; or twice at once, with messages in between."""
+    """Another person changes a role, as often as there are disturbances; or twice at once, with messages in between."""
     for side in (SOURCE, TARGET):
         name, is_active = SIDE_NAMES[side], pair.active[side]
         moved = pair._replace(
             active=with_side(pair.active, side, not is_active), last=pair.last if is_active else side
         )
-        yield f"somebody else makes the {name} {'standby' if is_active else 'active'}", moved, False
+        yield f"another operator makes the {name} {'standby' if is_active else 'active'}", moved, False
     if not any(pair.active) and "replication" in asked and not pair.is_dark(SOURCE):
         served = pair._replace(depth=with_side(pair.depth, SOURCE, BACKLOG), last=SOURCE, link=False)
-        yield "somebody else makes the source active for a while, and its bridge is lost meanwhile", served, False
+        yield "another operator makes the source active for a while, and its bridge is lost meanwhile", served, False
 
 
 # What shows, or asks, whether the doors of a whole site are shut.

@@ -19,7 +19,7 @@ class Evidence(NamedTuple):
     """What the run has read. Sides as in ``pair``; None is not known.
 
     ``standby``, ``fenced``: as last read. ``gone``: the mate's role was read as not to be had. ``drained``: since the
-    source gave up activity. ``answered``: somebody answers for the fence. ``accepted``: somebody accepts what is left.
+    source gave up activity. ``answered``: a person answers for the fence. ``accepted``: a person accepts what is left.
     ``ruled``: the decision on the transaction. ``by_depth``: the run finds the source standby. No publisher can reach it,
     so a depth of 0 there is enough. A run that makes the source standby itself needs the bridge bound too.
     """
@@ -35,7 +35,7 @@ class Evidence(NamedTuple):
 
     @property
     def is_given_up(self) -> bool:
-        """Is it no controlled move any more: somebody accepted what is left, or the source was read as gone?"""
+        """Is it no controlled move any more: a person accepted what is left, or the source was read as gone?"""
         return self.accepted or self.gone[SOURCE]
 
     def noted(self, event: ev.Observed) -> Evidence:

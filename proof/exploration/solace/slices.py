@@ -1,7 +1,7 @@
 """What can still matter of the pair for Solace: parts of it, of the evidence and of the rulings that no remaining step
-looks at are set aside.
+checks are set aside.
 
-Two states that differ only in what nothing will look at any more go the same way. Without this, what a step left behind
+Two states that differ only in what nothing will check any more go the same way. Without this, what a step left behind
 would multiply everything after it.
 """
 
@@ -19,7 +19,7 @@ from proof.exploration.vocabulary import conditions
 
 
 class Live(NamedTuple):
-    """What can still matter. ``promotes``: a site may yet be made active. ``reverts``: the lane can still turn back."""
+    """What can still matter. ``promotes``: a site may yet be made active. ``reverts``: the lane can still roll back."""
 
     held: tuple[bool, bool]
     flow: bool

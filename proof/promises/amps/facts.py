@@ -68,7 +68,7 @@ def made_by(action: str, args: Plain) -> str:
 
 
 def is_made(instance: Plain, what: str) -> bool:
-    """Is an instance that? Of one that is down nobody can say otherwise; its client transports are shut then."""
+    """Is an instance that? Of one that is down no one can say otherwise; its client transports are shut then."""
     if what in DOORS:
         return all(instance["doors"]) if what == "open" else not any(instance["doors"])
     if instance["phase"] == "down":
@@ -84,7 +84,7 @@ def is_made(instance: Plain, what: str) -> bool:
 
 
 def is_foreign(case: Case, lane: LaneFacts, world: Plain, site: str, what: str) -> bool:
-    """Is the site open or closed, sync or async, … since the run began by anything but a request of ours? A start
+    """Is the site open or closed, sync or async, … since the run started by anything but a request of ours? A start
     brings an instance back as it is configured."""
     kind = next(kind for kind in _KINDS if what in kind)
     last = [one for one in changes_since(case, lane, world) if one[1] == site and one[2] in kind][-1:]
@@ -92,7 +92,7 @@ def is_foreign(case: Case, lane: LaneFacts, world: Plain, site: str, what: str) 
 
 
 def foreign_changes(case: Case, lane: LaneFacts, world: Plain) -> list[Sequence[Any]]:
-    """What was changed since the run began, and not by a request of ours."""
+    """What was changed since the run started, and not by a request of ours."""
     return [one for one in changes_since(case, lane, world) if one[3] != "command"]
 
 

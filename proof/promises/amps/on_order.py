@@ -40,15 +40,15 @@ def judge_order(
 
 
 def _unanswered(case: Case, lane: LaneFacts, order: Plain, world: Plain | None) -> Iterator[Broken]:
-    """Promises 1, 3 and 9: what no reading can prove, or what is given up, somebody has answered for by name."""
+    """Promises 1, 3 and 9: what no reading can prove, or what is given up, a person has answered for by name."""
     for gate, promise in _ANSWERED.get(case.runbook, ()):
         if not lane.accepted(gate):
-            yield Broken(promise, f"{words(order)}, and nobody has answered for it ({gate})")
+            yield Broken(promise, f"{words(order)}, and no operator attested it ({gate})")
     if world is None:
         return
     both = instances(lane, world)
     if "restore" in case.runbook and is_async(both) and not lane.accepted("stale-tail"):
-        yield Broken(9, f"{words(order)}, and nobody has answered for what it had not replicated")
+        yield Broken(9, f"{words(order)}, and no operator attested what it had not replicated")
     gives_up = is_async(both) and both[case.site("source")]["ahead"] > 0 and not lane.accepted("data-loss")
     if case.runbook == "amps/uncontrolled" and gives_up:
         yield Broken(3, f"{words(order)}, and messages at {case.site('source')} are given up without a word")
@@ -141,7 +141,7 @@ def gives_up(case: Case, lane: LaneFacts, order: Plain, world: Plain | None) -> 
 
 
 def _owned_elsewhere(case: Case, lane: LaneFacts, order: Plain, world: Plain | None) -> Iterator[Broken]:
-    """Promise 3: nobody is told that the source may be stopped while it owns messages of a queue."""
+    """Promise 3: no one is told that the source may be stopped while it owns messages of a queue."""
     if lane.waived or lane.escalated is not None:
         return
     queues = lane.read("source", "queues")
@@ -155,7 +155,7 @@ def _owned_elsewhere(case: Case, lane: LaneFacts, order: Plain, world: Plain | N
 
 
 def _unsafe_return(case: Case, lane: LaneFacts, order: Plain) -> Iterator[Broken]:
-    """Promise 9: nobody goes back to an instance that was not read as whole."""
+    """Promise 9: no one goes back to an instance that was not read as whole."""
     if not case.runbook.startswith("amps/failback") or lane.waived:
         return
     whole, holds = lane.read("target", "instance"), lane.read("target", "bootstrap")

@@ -20,7 +20,7 @@ def judge_record(case: Case, lane: LaneFacts, event: Plain, world: Plain | None)
 
 
 def _unproven(case: Case, lane: LaneFacts, task: Plain, step: str, world: Plain) -> Iterator[Broken]:
-    """Promises 1 and 4: what a step says is done, or taken back, is so; it was read, and the world agrees."""
+    """Promises 1 and 4: what a step says is done, or undone, is so; it was read, and the world agrees."""
     do = task.get("do")
     if do is None or not task.get("expect"):
         return

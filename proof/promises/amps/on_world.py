@@ -27,7 +27,7 @@ def judge_world(case: Case, lane: LaneFacts, service: Plain, world: Plain) -> It
 
 
 def _both_open(case: Case, lane: LaneFacts, service: Plain, world: Plain) -> Iterator[Broken]:
-    """Promise 1: no interval in which both let clients in, across an async link, begins with what we told one."""
+    """Promise 1: no interval in which both let clients in, across an async link, starts with what we told one."""
     begun = case.begun["moment"] if case.begun is not None else 0.0
     for start, _ in service["both_open"]:
         ours = [
@@ -42,7 +42,7 @@ def _both_open(case: Case, lane: LaneFacts, service: Plain, world: Plain) -> Ite
 
 
 def judge_end(case: Case, lane: LaneFacts, service: Plain, world: Plain) -> Iterator[Broken]:
-    """Promises 3 and 4 of a run that nobody leads any more; everything that was on its way has arrived."""
+    """Promises 3 and 4 of a run that no one leads any more; everything that was on its way has arrived."""
     yield from _where_clients_are(case, lane, world)
     yield from _changed_nothing(case, lane, service, world)
     yield from _lost(case, lane, service, world)
@@ -55,7 +55,7 @@ def judge_lasting(case: Case, lane: LaneFacts, service: Plain, world: Plain) -> 
 
 
 def judge_claim(case: Case, lane: LaneFacts, claim: Plain, world: Plain) -> Iterator[Broken]:
-    """Promise 17: nothing is said that is not so, as long as nobody else had a hand in it."""
+    """Promise 17: nothing is reported that is not so, as long as no one else had a hand in it."""
     if foreign_changes(case, lane, world) or world.get("lags"):
         return
     both = instances(lane, world)
@@ -104,7 +104,7 @@ def _is_plain(instance: Plain) -> bool:
 
 
 def _changed_nothing(case: Case, lane: LaneFacts, service: Plain, world: Plain) -> Iterator[Broken]:
-    """Refused means that nothing was changed; but what something else has taken back before anybody read it looks as if
+    """Refused means that nothing was changed; but what something else has undone before anybody read it looks as if
     it had never been."""
     if lane.outcome != "refused" or case.begun is None or foreign_changes(case, lane, world):
         return
@@ -114,10 +114,10 @@ def _changed_nothing(case: Case, lane: LaneFacts, service: Plain, world: Plain) 
 
 
 def _lost(case: Case, lane: LaneFacts, service: Plain, world: Plain) -> Iterator[Broken]:
-    """Promise 3: nothing, when it went well or back. What stands at an instance that is gone comes back with it; after
+    """Promise 3: nothing, when it went well or back. What is at an instance that is gone comes back with it; after
     an end that is well the source may be gone. Whoever refused has sent nothing (promise 4), so what is lost then is not
-    its doing: a link that is cut for good strands messages without anybody's help. Nobody else is excused by it: who is
-    done has seen everything at the target before clients were let in there, and who turned back has left them where
+    its doing: a link that is cut for good strands messages without anybody's help. No one else is excused by it: who is
+    done has seen everything at the target before clients were let in there, and who rolled back has left them where
     they were. What publishers say at the target afterwards waits for the link, and is not lost.
     """
     if not counts(case, lane) or case.begun is None or lane.escalated is not None or lane.waived:
@@ -127,7 +127,7 @@ def _lost(case: Case, lane: LaneFacts, service: Plain, world: Plain) -> Iterator
     if stranding_changes(case, lane, world) or any(both[site]["phase"] != "running" for site in needed):
         return
     if "lost" not in service:
-        return  # nobody counts there
+        return  # no one counts there
     new = service["lost"] - case.begun["services"][lane.service]["lost"]
     if new > 0:
         yield Broken(3, f"{lane.service}: {lane.outcome}, and {new} messages were lost")
@@ -135,7 +135,7 @@ def _lost(case: Case, lane: LaneFacts, service: Plain, world: Plain) -> Iterator
 
 def _owned_by_the_source(case: Case, lane: LaneFacts, world: Plain) -> Iterator[Broken]:
     """Promise 3: who is done has told people that the source may be stopped; what it still owns of a queue would go
-    with it, and across a link that is cut nobody can ever hand it over."""
+    with it, and across a link that is cut no one can ever hand it over."""
     if not counts(case, lane) or lane.outcome != "done" or lane.waived:
         return
     source = case.site("source")

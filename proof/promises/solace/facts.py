@@ -35,12 +35,12 @@ def is_fenced(world: Plain, site: str) -> bool:
 
 
 def is_foreign(case: Case, lane: LaneFacts, world: Plain, site: str) -> bool:
-    """Has the site its present role from somebody else, and since the run began?"""
+    """Has the site its present role from another person, and since the run started?"""
     last = [change for change in changes_since(case, lane, world) if change[1] == site][-1:]
     return bool(last) and last[0][3] == "somebody"
 
 
 def has_foreign_hand(case: Case, lane: LaneFacts, world: Plain, *, since: float | None = None) -> bool:
-    """Did anybody but us change a role of the service since the run began, or since a moment?"""
+    """Did anybody but us change a role of the service since the run started, or since a moment?"""
     changes = [change for change in changes_since(case, lane, world) if change[3] == "somebody"]
     return any(since is None or change[0] >= since for change in changes)

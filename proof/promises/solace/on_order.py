@@ -41,7 +41,7 @@ def judge_order(
 
 
 def _two_active(case: Case, lane: LaneFacts, order: Plain, world: Plain | None) -> Iterator[Broken]:
-    """Promise 1: the other site is standby, or no client can reach it, or somebody answered for that by name."""
+    """Promise 1: the other site is standby, or no client can reach it, or a person answered for that by name."""
     if world is None or lane.accepted("unfenced"):
         return
     other = case.site("target" if order["on"] == "source" else "source")
@@ -119,7 +119,7 @@ def _left_unaccepted(case: Case, lane: LaneFacts, order: Plain) -> Iterator[Brok
 
 
 def gives_up(case: Case, lane: LaneFacts, order: Plain, world: Plain | None) -> bool:
-    """Does the source give up activity by this, so that nobody serves until the target does?"""
+    """Does the source give up activity by this, so that no one serves until the target does?"""
     if (order["action"], order["on"], order["args"].get("role")) != ("set_role", "source", "standby"):
         return False
     is_beside = case.runbook.startswith(("solace/restore", "solace/guard", "solace/repair"))
@@ -154,7 +154,7 @@ def _undecided(case: Case, lane: LaneFacts, order: Plain) -> Iterator[Broken]:
 
 def _too_soon(case: Case, lane: LaneFacts, order: Plain, world: Plain | None) -> Iterator[Broken]:
     """Promise 7: at the newly active site the transaction manager has its chance first; who activates a site behind
-    our back gives it another one, which nobody can wait for."""
+    our back gives it another one, which no one can wait for."""
     at_target = order["action"] == "delete_transaction" and order["on"] == "target"
     if world is None or has_foreign_hand(case, lane, world):
         return

@@ -51,7 +51,7 @@ def relying(case: Case, site: str, besides: LaneFacts) -> list[str]:
 
 
 def judge_door(case: Case, lane: LaneFacts, order: Plain, world: Plain | None) -> Iterator[Broken]:
-    """Promise 14: a door is opened by nobody while others rely on its being shut, and taken back only by who shut it."""
+    """Promise 14: a door is opened by no one while others rely on its being shut, and undone only by who shut it."""
     is_undo = not case.runbook.startswith("solace/restore")
     others = [name for name in relying(case, order["site"], lane) if name != order["service"] or is_undo]
     if others:

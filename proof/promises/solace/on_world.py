@@ -9,7 +9,7 @@ from proof.promises.solace.facts import COMMANDED, LOSSLESS, has_foreign_hand, i
 from proof.promises.solace.on_site import judge_doors, judge_left_shut
 
 _NEAR = 1e-6
-# Ends after which nothing may be lost, or after an escalation no more than was said.
+# Ends after which nothing may be lost, or after an escalation no more than was reported.
 _COUNTED = ("done", "reverted", "refused", "escalated")
 
 
@@ -21,7 +21,7 @@ def judge_world(case: Case, lane: LaneFacts, service: Plain, world: Plain) -> It
 
 
 def _both_active(case: Case, lane: LaneFacts, service: Plain, world: Plain) -> Iterator[Broken]:
-    """Promise 1: no interval with two active sites begins with what we told a site."""
+    """Promise 1: no interval with two active sites starts with what we told a site."""
     begun = case.begun["moment"] if case.begun is not None else 0.0
     for start, _ in service["both_active"]:
         if start < begun:
@@ -45,7 +45,7 @@ def _both_active(case: Case, lane: LaneFacts, service: Plain, world: Plain) -> I
 
 
 def judge_end(case: Case, lane: LaneFacts, service: Plain, world: Plain) -> Iterator[Broken]:
-    """Promises 3, 4 and 7 of a run that nobody leads any more; everything that was on its way has arrived."""
+    """Promises 3, 4 and 7 of a run that no one leads any more; everything that was on its way has arrived."""
     yield from _where_activity_is(case, lane, world)
     yield from judge_doors(case, lane, world)
     yield from judge_left_shut(case, lane, world)
@@ -67,11 +67,11 @@ def counts(case: Case, lane: LaneFacts) -> bool:
 
 
 def _where_activity_is(case: Case, lane: LaneFacts, world: Plain) -> Iterator[Broken]:
-    """The name of an end says who is active; unless somebody else had a hand in it, or a site is dark."""
+    """The name of an end says who is active; unless another person had a hand in it, or a site is dark."""
     if has_foreign_hand(case, lane, world) or "restore" in case.runbook or "suspend" in case.runbook:
         return
     source, target = case.site("source"), case.site("target")
-    # Of a site that is down nobody knows, nor of one behind a fence; whoever answers for it by name has been told so.
+    # Of a site that is down no one knows, nor of one behind a fence; whoever answers for it by name has been told so.
     is_behind_fence = case.runbook == COMMANDED
     known = world["sites"][source]["serves"] and not is_behind_fence and not lane.accepted("unfenced")
     begun = {} if case.begun is None else case.begun["services"][lane.service]["roles"]
@@ -113,7 +113,7 @@ def _own_left(case: Case, lane: LaneFacts, service: Plain) -> Iterator[Broken]:
 
 
 def _changed_nothing(case: Case, lane: LaneFacts, service: Plain, world: Plain) -> Iterator[Broken]:
-    """Refused means that nothing was changed; but the door of a site is everybody's, and what somebody has taken back
+    """Refused means that nothing was changed; but the door of a site is everybody's, and what a person has undone
     before anybody read it looks as if it had never been."""
     if lane.outcome != "refused" or case.begun is None:
         return

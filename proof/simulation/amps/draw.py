@@ -1,4 +1,4 @@
-"""Draws nights of AMPS instances: the fabric, what happened in it before the run, and what goes wrong."""
+"""Draws simulated runs of AMPS instances: the fabric, what happened in it before the run, and what goes wrong."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from proof.simulation.scene import Scene
 from proof.simulation.story import Further, Kind, OwnCommand, Part, Story
 from simulator.amps.layout import FabricLayout
 
-Before = tuple[tuple[str, ...], float]  # faults, and the seconds before the run begins
+Before = tuple[tuple[str, ...], float]  # faults, and the seconds before the run starts
 
 
 class AmpsDraw:
@@ -76,7 +76,7 @@ class AmpsDraw:
     waits: bool = False
 
     def episode(self, chance: Random, part: Part) -> tuple[str, ...]:
-        """Somebody opens a side by hand, its link fails, and somebody closes it again; or a part of that."""
+        """A person opens a side by hand, its link fails, and a person closes it again; or a part of that."""
         mate = next(site for site in SITES if site != part.source)
         one, two = instance_of(part.services[0], part.source), instance_of(part.services[0], mate)
         steps = chance.choice(
@@ -104,7 +104,7 @@ class AmpsDraw:
         return (Further(kind="amps/restore", source=story.source, services=story.services, policy=story.policy),)
 
     def apart(self, chance: Random, story: Story) -> dict[str, Any]:
-        """Services of AMPS have instances of their own."""
+        """Services of AMPS have separate instances."""
         return {}
 
     def own(self, chance: Random, kind: Kind) -> OwnCommand | None:
@@ -153,7 +153,7 @@ def _dark(chance: Random, layout: FabricLayout, source: str, target: str) -> Bef
 
 
 def _returns(chance: Random, layout: FabricLayout, source: str, target: str) -> Before:
-    """The source was lost, its mate serves without it, and somebody starts it: before the run, or during it."""
+    """The source was lost, its mate serves without it, and a person starts it: before the run, or during it."""
     back = chance.choice((6, 9, 15))
     return _after_loss(chance, layout, source, target, back), chance.choice((5.0, 8.0, 12.0, 20.0))
 

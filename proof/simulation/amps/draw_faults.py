@@ -16,12 +16,12 @@ _PLANNED: frozenset[Kind] = frozenset(
     {"amps/controlled", "amps/controlled-async", "amps/failback", "amps/failback-async"}
 )
 _CRITICAL = ("disable", "enable", "downgrade")
-# The last one comes when nobody waits for its answer any more, and well before an effect is given up (30s).
+# The last one comes when no one waits for its answer any more, and well before an effect is given up (30s).
 _LATE = ("500ms", "2s", "6s", "20s")
 
 
 def draw_faults(chance: Random, layout: FabricLayout, kind: Kind) -> tuple[str, ...]:
-    """Some faults, as text. Most nights have few, so that each can do its harm."""
+    """Some faults, as text. Most simulated runs have few, so that each can do its harm."""
     count = chance.choices((0, 1, 2, 3, 5), (20, 40, 20, 12, 8))[0]
     return tuple(_fault(chance, layout, kind) for _ in range(count))
 

@@ -29,7 +29,7 @@ _EITHER: frozenset[Kind] = frozenset(
     {"amps/restore", "amps/restore-bootstrap", "amps/proxied-transfer", "amps/guard"}
 )
 
-# What instances do by themselves: journals are removed once nobody who was away can want them any more, a link that is
+# What instances do by themselves: journals are removed once no one who was away can want them any more, a link that is
 # behind is downgraded, and upgraded again.
 _ACTIONS: Mapping[str, Any] = {
     "retention": 3_600.0,
@@ -108,7 +108,7 @@ def _transports(chance: Random, *, lets_in: bool) -> tuple[TransportLayout, ...]
 
 
 def _lets_in(chance: Random, kind: Kind, *, is_source: bool, sync: bool) -> bool:
-    """How the client transports stand after a start; sometimes not as they should."""
+    """How the client transports are after a start; sometimes not as they should."""
     if kind in ("amps/restore", "amps/restore-bootstrap") and is_source:
         return chance.random() < 0.3
     if is_source or sync:

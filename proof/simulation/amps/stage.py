@@ -1,4 +1,4 @@
-"""A simulated AMPS pair as the stage of a night. A service is a group, which has one instance at each site."""
+"""A simulated AMPS pair as the stage of a simulated run. A service is a group, which has one instance at each site."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from simulator.amps.world import AmpsWorld
 from simulator.amps.worlds import AMPS_WORLDS
 
 _NAME = "night"
-_GLANCE_S = 1.0  # so often a world that settles is looked at
+_GLANCE_S = 1.0  # so often a world that settles is checked
 
 
 class AmpsStage:

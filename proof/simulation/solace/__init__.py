@@ -1,1 +1,1 @@
-"""The nights of Solace message VPNs: what is drawn of them, and what is true of them."""
+"""The simulated runs of Solace message VPNs: what is drawn of them, and what is true of them."""

@@ -1,4 +1,4 @@
-"""Draws nights of Solace message VPNs: the world, what happened in it before the run, and what goes wrong."""
+"""Draws simulated runs of Solace message VPNs: the world, what happened in it before the run, and what goes wrong."""
 
 from __future__ import annotations
 
@@ -136,7 +136,7 @@ def _command(chance: Random, kind: Kind, source: str) -> dict[str, Any]:
 
 
 def _accepts_untold_sync(chance: Random, story: Story) -> dict[str, Any]:
-    """An operator may have accepted beforehand that a site does not report sync eligibility."""
+    """An operator may have accepted in advance that a site does not report sync eligibility."""
     if story.kind not in ("restore", "restore-commanded", "failback") or chance.random() < 0.5:
         return {}
     answers: dict[str, Choice] = {**story.policy.on_gate, "sync-untold": "accept"}

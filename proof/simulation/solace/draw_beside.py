@@ -23,7 +23,7 @@ def episode(chance: Random, part: Part) -> tuple[str, ...]:
     pause = chance.choice((0.3, 1.0, 3.0))
     steps = chance.choice(
         (
-            # Somebody gives activity back, the bridge fails, and somebody takes it away again.
+            # A person gives activity back, the bridge fails, and a person takes it away again.
             (f"role {source} active", "bridge down", f"role {source} standby"),
             (f"role {source} active", "bridge down 20s", f"role {source} standby"),
             (f"role {source} active", f"role {source} standby"),
@@ -94,7 +94,7 @@ def _more(chance: Random, story: Story, kind: Kind, services: tuple[str, ...], *
 
 
 def _same_for_others(chance: Random, story: Story) -> tuple[Further, ...]:
-    """Somebody else moves the other services of the site, at the same time or later."""
+    """Another person moves the other services of the site, at the same time or later."""
     return (_more(chance, story, story.kind, _left(story), beside=chance.random() < 0.6),)
 
 

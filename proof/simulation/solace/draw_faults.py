@@ -14,7 +14,7 @@ _COMMANDS = ("demote", "activate", "revert", "complete", "delete", "fence", "unf
 _PHASES = ("demote", "drain", "transactions", "activate", "revert", "complete", "delete", "reads", "fence", "unfence")
 _OF_A_PAIR, _LOCKED_FOR_GOOD = 0.1, 0.03
 _CRITICAL = ("demote", "activate")
-# Later than this it would come when nobody waits for it any more: a time-out of 5s, and 2s to settle.
+# Later than this it would come when no one waits for it any more: a time-out of 5s, and 2s to settle.
 _LATE = ("500ms", "2s", "6s")
 
 
@@ -27,7 +27,7 @@ def draw_faults(chance: Random, layout: WorldLayout, source: str, target: str, k
 
 def _of_pair(chance: Random, layout: WorldLayout) -> tuple[str, ...]:
     """What happens to both members of a site, or to one and then to the other: both die, the other one takes over in the
-    middle of a command, and the synchronisation of their configuration takes back what was set before."""
+    middle of a command, and the synchronisation of their configuration undoes what was set before."""
     site = chance.choice(layout.sites)
     phase, lasts = chance.choice((*_CRITICAL, "drain", "fence")), chance.choice(_FOR_A_WHILE)
     if len(site.nodes) < 2 or chance.random() < 0.4:
@@ -38,7 +38,7 @@ def _of_pair(chance: Random, layout: WorldLayout) -> tuple[str, ...]:
 
 
 def _for_good(chance: Random) -> tuple[str, ...]:
-    """An account that is locked in the middle of a run, and stays so; sessions are made anew for it to be noticed."""
+    """An account that is locked in the middle of a run, and stays so; sessions are made again for it to be noticed."""
     if chance.random() >= _LOCKED_FOR_GOOD:
         return ()
     after = chance.choice(("+1s", "+4s", "+8s"))

@@ -62,7 +62,7 @@ def possible(faults: tuple[str, ...], layout: WorldLayout, kind: Kind) -> tuple[
 
 
 def answers(chance: Random, story: Story) -> dict[str, Any]:
-    """What ``--accept-loss`` and other decisions answer beforehand; changes of the story."""
+    """What ``--accept-loss`` and other decisions answer in advance; changes of the story."""
     if story.kind not in KINDS:
         return {}
     gates: dict[str, Choice] = {

@@ -1,7 +1,7 @@
-"""A command of the operator's own, simulated: it may be run twice, and nobody but itself knows what it does.
+"""A command of the operator's own, simulated: it may be run twice, and no one but itself knows what it does.
 
 It ends as ``adapters/local`` describes such commands: exit code 0 says that it was done, another one that it refused, and
-of one that was cut short nobody knows.
+of one that was cut short no one knows.
 """
 
 from __future__ import annotations

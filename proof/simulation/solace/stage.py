@@ -1,8 +1,8 @@
-"""Two simulated Solace sites as the stage of a night."""
+"""Two simulated Solace sites as the stage of a simulated run."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager
 from typing import Any, cast
 
@@ -10,8 +10,8 @@ from adapters.mock.adapter import MockAdapter
 from orchestrator.clock import Clock
 from orchestrator.family.contract import Adapter, AdapterContext
 from orchestrator.model.inventory import Device, Inventory, Pair, Site
+from proof.simulation.outside import FencedAdapter, OutsideFence, as_effects
 from proof.simulation.solace.looks import look
-from proof.simulation.solace.outside import FencedAdapter, OutsideFence, as_effects
 from proof.simulation.solace.own import OwnAdapter, OwnCommands
 from proof.simulation.story import FenceCommand, OwnCommand
 from simulator.solace.faults import parse_fault
@@ -31,8 +31,22 @@ class SolaceStage:
         self._layout = layout
         self._world = World(layout, clock)
         self._reference = WORLDS.register(_NAME, self._world)
-        self._fence = None if fence is None else OutsideFence(fence, self._world, clock)
+        self._fence = None if fence is None else OutsideFence(fence, clock, self._fencing(fence.site))
         self._own = None if own is None else OwnCommands(own)
+
+    def _fencing(self, site: str) -> Callable[[bool], None]:
+        """What the command of the site's fence plan does."""
+        centre = self._world.centre(site)
+
+        def turn(closed: bool) -> None:
+            def change() -> None:
+                for node in centre.layout.nodes:
+                    centre.set_interface(node, up=not closed)
+
+            with self._world.request():
+                self._world.change(change)
+
+        return turn
 
     @property
     def sites(self) -> Sequence[str]:
@@ -69,7 +83,8 @@ class SolaceStage:
     def adapter(self, site: Site, context: AdapterContext) -> Adapter:
         """The simulated appliances, in process, and the command of the site's fence plan if it has one."""
         if self._fence is not None and self._fence.site == site.name:
-            return cast("Adapter", FencedAdapter(site, context, self._fence))
+            inner = cast("Adapter", MockAdapter(site, context))
+            return cast("Adapter", FencedAdapter(inner, context.clock, self._fence))
         if self._own is not None:
             return cast("Adapter", OwnAdapter(site, context, self._own))
         return cast("Adapter", MockAdapter(site, context))

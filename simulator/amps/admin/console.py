@@ -20,7 +20,7 @@ from simulator.solace.appliance import NoSuchObject, Refused
 if TYPE_CHECKING:
     from simulator.amps.world import AmpsWorld
 
-# What stands behind each kind of collection, and what can be done to a member of it.
+# What is behind each kind of collection, and what can be done to a member of it.
 ACTIONS: Mapping[str, frozenset[str]] = {
     "replication": frozenset({"downgrade", "upgrade", "reconnect"}),
     "transports": frozenset({"enable", "disable"}),
@@ -108,7 +108,7 @@ class Console:
         effect = self._effects[kind](id_, action)
         effect()
         fabric = self._world.fabric
-        if by == "command":  # what somebody else does is not known to who reads the statistics
+        if by == "command":  # what another person does is not known to who reads the statistics
             self.instance.touched_at = fabric.now
             fabric.ledger.commands.append((self.name, action, target))
         if action in _MADE:
@@ -117,7 +117,7 @@ class Console:
         self._world.remember()
 
     def obey_somebody(self, verb: str) -> None:
-        """Somebody else does this to all client transports, all links or all queues of the instance."""
+        """Another person does this to all client transports, all links or all queues of the instance."""
         layout = self.layout
         targets = {
             "transports": [transport_id(layout, one.name) for one in layout.transports if not one.is_replication],

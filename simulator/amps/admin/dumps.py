@@ -22,7 +22,7 @@ from simulator.amps.layout import InstanceLayout, TopicLayout
 from simulator.amps.world import AmpsWorld
 
 _LINE = "_" * 62 + "\n"
-_EPOCH_MICROS = 210_866_803_200_000_000  # what a raw timestamp of AMPS shows at the beginning of 1970
+_EPOCH_MICROS = 210_866_803_200_000_000  # what a raw timestamp of AMPS shows at the start of 1970
 _FIRST_TXID = 1_700_000_000_000_000_001  # seconds since the epoch, and a counter
 
 

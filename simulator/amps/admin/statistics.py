@@ -1,7 +1,7 @@
 """The statistics of one instance, as a tree of texts: what its administration interface shows of a sample.
 
 Sources: docs/sources/amps.md, 6.2 and 6.5. Every value is a text; a collection is a list whose members have an
-``id``. What 60East does not document is marked as an assumption. Nothing here looks at an instance itself.
+``id``. What 60East does not document is marked as an assumption. Nothing here checks an instance itself.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """The administration interface of one simulated AMPS instance: statistics, its configuration, and actions on GET.
 
 A request in, an answer out; it is the ``handler`` of ``simulator.http.server``. Sources: docs/sources/amps.md, 6 and
-6.1. Strict: what is neither documented nor listed in docs/amps-lab.md is not found.
+6.1. Strict: what is neither documented nor listed in docs/how-to/amps-lab.md is not found.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ _GARBAGE = b"\xef\xbf\xbd\x07~#>{%garbage%}<#~\x00\n"
 @dataclass(frozen=True, slots=True)
 class Gate:
     """Who may come in. ``login``: ``user:password`` asked for by basic authentication, or None. ``anonymous``: an
-    expression for paths that need none (AnonymousPaths). ``denied``: one for paths that nobody may ask for."""
+    expression for paths that need none (AnonymousPaths). ``denied``: one for paths that no one may ask for."""
 
     login: str | None = None
     anonymous: str = "^/amps$"
@@ -205,7 +205,7 @@ def _query_of(text: str) -> dict[str, str]:
     except ValueError as error:
         raise _Problem(400, f"a query that cannot be read: {text}") from error
     if len({name for name, _ in pairs}) != len(pairs):
-        raise _Problem(400, "a parameter stands there twice")
+        raise _Problem(400, "a parameter is there twice")
     return dict(pairs)
 
 

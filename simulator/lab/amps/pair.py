@@ -57,8 +57,8 @@ def _lines(lab: AmpsLab, world: AmpsWorld, login: AmpsLogin, inventory: Path) ->
         f"The password of {login.username} is in {lab.password_file}.",
         "Try, in another terminal:",
         f"  failover check --inventory {inventory}",
-        f"  failover controlled --inventory {inventory} --service {SERVICE}",
-        f"  failover watch --inventory {inventory} --service {SERVICE}",
+        f"  failover controlled {SERVICE} --inventory {inventory}",
+        f"  failover watch {SERVICE} --inventory {inventory}",
         "Ctrl-C ends the lab; the instances keep their state.",
     ]
 

@@ -1,7 +1,7 @@
 """The lab of an AMPS world: each instance's administration interface on a loopback port, and an inventory of them.
 
 An instance whose process is gone closes its connections without a word; one that is silent never answers. It must not
-know what drives the world, and never looks at its account.
+know what drives the world, and never checks its account.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from simulator.lab.inventory import editions_line, write_private
 
 ADAPTER = "amps-admin"
 INVENTORY = "lab-amps.yaml"
-_CAPACITY = "100TB"  # no disk stands behind it
+_CAPACITY = "100TB"  # no disk is behind it
 _HEAD = """\
 # SIMULATED instances of AMPS. A lab wrote this file when it started; the ports answer while it runs.
 """

@@ -2,7 +2,7 @@
 
 Sources: docs/sources/amps.md, 6: ``.json`` or ``.xml`` behind any node gives the node with its children, ``.csv``
 behind a leaf its history; objects ``amps`` > ``instance`` > node; a collection is a list of objects with ``id``; all
-values are texts. What is not documented is marked as an assumption, in docs/amps-lab.md too. Pure.
+values are texts. What is not documented is marked as an assumption, in docs/how-to/amps-lab.md too. Pure.
 """
 
 from __future__ import annotations

@@ -96,7 +96,7 @@ class CliSession:
         return self._edition.banner + self.prompt
 
     def resize(self, columns: int, rows: int) -> None:
-        """The pager follows the height of the terminal; 0 means that nobody knows it. Lines are never wrapped."""
+        """The pager follows the height of the terminal; 0 means that no one knows it. Lines are never wrapped."""
         self._rows = rows if rows > 1 else ROWS_DEFAULT
 
     def interrupt(self) -> str:

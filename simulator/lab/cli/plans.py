@@ -1,6 +1,6 @@
 """What a line means, before anything is done about it: the words, their errors, and plans.
 
-A plan is made by reading the line alone. Only running it looks at the appliance, or changes it.
+A plan is made by reading the line alone. Only running it checks the appliance, or changes it.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ class Place:
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """``run`` gives the lines to print and may raise ``Refused``; afterwards the session stands at ``place``.
+    """``run`` gives the lines to print and may raise ``Refused``; afterwards the session is at ``place``.
 
     ``warning`` is set when the command asks before it runs; ``paging`` switches the pager; ``ends`` ends the session.
     """

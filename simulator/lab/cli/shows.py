@@ -193,17 +193,17 @@ class Shows:
 
     def _gated(self) -> Gated:
         if not isinstance(self._appliance, Gated):
-            raise Refused("Error: this simulated appliance does not tell of its services")
+            raise Refused("Error: this simulated appliance does not report its services")
         return self._appliance
 
     def _holding(self) -> Holding:
         if not isinstance(self._appliance, Holding):
-            raise Refused("Error: this simulated appliance does not tell of its endpoints")
+            raise Refused("Error: this simulated appliance does not report its endpoints")
         return self._appliance
 
     def _platform(self) -> PlatformView:
         if not isinstance(self._appliance, Described):
-            raise Refused("Error: this simulated appliance does not tell what it is")
+            raise Refused("Error: this simulated appliance does not report what it is")
         return self._appliance.platform()
 
     def _transaction_reader(self, words: Sequence[str]) -> Callable[[], Lines]:

@@ -1,4 +1,4 @@
-"""A node's CLI on a unix-domain socket, for a real SSH server to stand before (see ``shell``).
+"""A node's CLI on a unix-domain socket, for a real SSH server to be before (see ``shell``).
 
 The socket is readable and writable by its owner only: whoever may open it may type. It serves the same sessions as
 the lab's own SSH servers and never anything else.

@@ -1,7 +1,7 @@
 """Who may speak SEMP with a simulated broker: a login with a limited number of sessions, or a bearer token.
 
 docs/sources/solace.md, 1.2. A session is a cookie; when all are used up, the answer is 529. Not a security boundary:
-it stands on a loopback port and guards nothing.
+it depends on a loopback port and guards nothing.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ SESSIONS_MAX = 10
 
 @dataclass(frozen=True, slots=True)
 class Guest:
-    """Somebody who was let in. ``set_cookie``: a session was just begun; ``session`` is empty with a token."""
+    """A person who was let in. ``set_cookie``: a session was just started; ``session`` is empty with a token."""
 
     user: str
     session: str = ""
@@ -87,7 +87,7 @@ class Sessions:
             self._sessions.discard(guest.session)
 
     def forget_all(self) -> None:
-        """The node has started anew, or let all of them expire."""
+        """The node has started again, or let all of them expire."""
         with self._guard:
             self._sessions.clear()
 

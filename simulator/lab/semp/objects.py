@@ -27,7 +27,7 @@ REPLICATION_QUEUE = "#MSGVPN_REPLICATION_DATA_QUEUE"
 BRIDGE = "#MSGVPN_REPLICATION_BRIDGE"
 SEMP_VERSION = "2.46"  # assumption: which SEMP version goes with which load is not recorded
 _MEGABYTE = 1_048_576
-# Every page lists anew what is there, so an endpoint of more messages than this is shown in part.
+# Every page lists again what is there, so an endpoint of more messages than this is shown in part.
 _SHOWN_MAX = 100_000
 
 Value = bool | int | str | None
@@ -123,10 +123,10 @@ class Objects:
         return [Thing(_constants(msgVpnName=vpn, bridgeName=BRIDGE, bridgeVirtualRouter="primary", **_bridge(row)))]
 
     def clients(self, vpn: str) -> list[Thing]:
-        """Connected clients. An appliance that cannot tell refuses: nobody is not the same as not known."""
+        """Connected clients. An appliance that cannot tell refuses: no one is not the same as not known."""
         self._appliance.replication(vpn)
         if not isinstance(self._appliance, Gated):
-            raise Refused("this simulated appliance does not tell of clients")
+            raise Refused("this simulated appliance does not report clients")
         found = self._appliance.clients(vpn)
         return [
             Thing(_constants(msgVpnName=vpn, clientName=client.name, clientUsername=client.username))

@@ -1,7 +1,7 @@
 """What a SEMP v2 request asks for: the parts of its path and its query, read as strictly as a broker reads them.
 
-docs/sources/solace.md, 1.1. Commas of ``select`` and ``where`` are literal, names are not; an attribute nobody knows
-is refused; cursors are opaque. Nothing here looks at an appliance.
+docs/sources/solace.md, 1.1. Commas of ``select`` and ``where`` are literal, names are not; an attribute no one knows
+is refused; cursors are opaque. Nothing here checks an appliance.
 """
 
 from __future__ import annotations
@@ -99,7 +99,7 @@ class Selection:
 
 
 def selection_of(query: Mapping[str, str], attributes: Sequence[str], collections: Sequence[str]) -> Selection:
-    """What ``select`` leaves of what there is. Raises ``Problem`` for an attribute nobody knows."""
+    """What ``select`` leaves of what there is. Raises ``Problem`` for an attribute no one knows."""
     known = [*attributes, *(f"{name}.count" for name in collections)]
     if "select" not in query:
         return Selection(frozenset(known))
@@ -177,5 +177,5 @@ def page_of(query: Mapping[str, str]) -> Page:
 
 
 def cursor_at(start: int) -> str:
-    """The cursor of the page that begins there."""
+    """The cursor of the page that starts there."""
     return base64.urlsafe_b64encode(f"at {start}".encode()).decode("ascii").replace("=", "%3D")

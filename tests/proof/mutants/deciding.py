@@ -243,7 +243,7 @@ DECIDING = (
     Mutant(
         "at-risk-not-told",
         "an escalation does not say what is at risk",
-        ((_WAIT, "_at_risk", lambda _: lambda lane, step: None),),
+        ((_WAIT, "_at_risk", lambda _: lambda plan, lane, step: None),),
         "solace",
     ),
     Mutant(

@@ -11,8 +11,9 @@ from orchestrator.core.approvals import Approvals, fold_approvals
 from orchestrator.core.decide import decide
 from orchestrator.core.decide.approve import _objection, compare, request_approval
 from orchestrator.core.decide.approve import approve as ask_people
+from orchestrator.core.drain_estimate import number_left
 from orchestrator.core.rollout import _in_waves, called_off, to_begin
-from orchestrator.engine.dispatch import Round, SiteWorker, _of_this
+from orchestrator.engine.dispatch import SiteWorker, _of_this
 from orchestrator.engine.engine import Engine
 from orchestrator.engine.signed_words import Hearing
 from orchestrator.journal.journal import Journal
@@ -79,10 +80,10 @@ FLEET = (
         "the number that a wait follows is of another reading",
         (
             edit(
-                Round._gauge,
+                number_left,
                 (
-                    "self.seen[(wanted.on, wanted.reading)]",
-                    "next(one for one in self.seen.values() if hasattr(one.value, wanted.field))",
+                    "found.get((follows.on, follows.reading))",
+                    "next((one for one in found.values() if hasattr(one.value, follows.field)), None)",
                 ),
             ),
         ),

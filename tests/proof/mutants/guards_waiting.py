@@ -88,7 +88,7 @@ DRAIN = (
     ),
     Mutant(
         "wait-at-most-ignored",
-        "what was decided beforehand is waited for without an end",
+        "what was decided in advance is waited for without an end",
         (edit(_answer, ("is_over = since is not None and", "is_over = False and")),),
     ),
     Mutant(

@@ -53,19 +53,19 @@ def _roles(service: str, ends: Mapping[str, object], told: Mapping[str, Replicat
             Level.ERROR,
             "both-active",
             f"{service} is active at both sites: clients may be on either, and proper operation cannot be guaranteed",
-            f"choose the site that keeps activity: `failover repair --vpn {typed(service)} --to SITE` makes the other "
+            f"choose the site that keeps activity: `failover repair {typed(service)} --site SITE` makes the other "
             "one standby",
         )
     elif roles == [Role.STANDBY, Role.STANDBY]:
         finding = finding_of(
             Level.ERROR,
             "no-active-site",
-            f"{service} is standby at both sites: nobody serves it",
+            f"{service} is standby at both sites: no site serves it",
             "if a run stopped half-way (`failover runs list`), resume or abort it; else choose the site to be active: "
-            f"`failover repair --vpn {typed(service)} --to SITE` shows what each site holds",
+            f"`failover repair {typed(service)} --site SITE` shows what each site holds",
         )
     elif silent or None in roles or any(end.enabled is None for end in told.values()):
-        why = "; ".join(silent) or f"not everything was told ({words})"
+        why = "; ".join(silent) or f"not everything was reported ({words})"
         finding = _unknown("roles", f"the roles of {service} are unknown: {why}")
     serving = next((name for name, end in told.items() if end.role is Role.ACTIVE), "")
     return Checked("roles", words if finding else f"{serving} active", service=service, finding=finding)
@@ -88,7 +88,7 @@ def _bridge(service: str, active: str | None, standby: str | None, told: Mapping
             Level.ERROR,
             "bridge-not-bound",
             f"the replication bridge of {service} is not bound ({words}): a move now would not be a controlled one",
-            f"look at the bridge at {standby} (`show bridge #MSGVPN_REPLICATION_BRIDGE message-vpn {service} detail`)",
+            f"check the bridge at {standby} (`show bridge #MSGVPN_REPLICATION_BRIDGE message-vpn {service} detail`)",
         )
     elif None in held:
         finding = _unknown("bridge", _of("bridge", service, words))
@@ -116,10 +116,10 @@ def _sync(service: str, active: str | None, told: Mapping[str, ReplicationStatus
             "sync-ineligible",
             f"{service} is not eligible for synchronous replication: should {active} be lost now, synchronous "
             "messages would be lost too",
-            "the queue is behind or the bridge was away; look whether the queue falls, and at the rates",
+            "the queue is behind or the bridge was away; check that the queue falls, and the rates",
         )
     elif eligible is None:
-        why = _NO_ACTIVE if active is None else "the active site did not tell it"
+        why = _NO_ACTIVE if active is None else "the active site did not report it"
         finding = _unknown("sync", _of("eligibility", service, why))
     words = {True: "eligible", False: "NOT eligible", None: "unknown"}[eligible]
     return Checked("sync", words, service=service, finding=finding)
@@ -159,11 +159,11 @@ def _queue(service: str, sites: tuple[SiteRead, SiteRead], active: str | None, s
             Level.WARNING,
             "queue-filling",
             f"the replication queue of {service} at {active} is {full:.0f}% full; draining it will take time",
-            "look whether it falls before you move it: `failover watch`",
+            "check that it falls before you move it: `failover watch`",
         )
     elif full is None or failed or not isinstance(there, QueueDepth) or there.messages is None:
         roles = "no active site with a standby mate is known" if None in (active, standby) else ""
-        why = failed or roles or "usage, quota or depth was not told"
+        why = failed or roles or "usage, quota or depth was not reported"
         finding = _unknown("queue", _of("replication queue", service, why))
     return Checked("queue", words, service=service, finding=finding)
 
@@ -176,7 +176,9 @@ def _transactions(service: str, sites: tuple[SiteRead, SiteRead], active: str | 
         return Checked("transactions", "unknown", service=service, finding=finding)
     states = [item.state for item in found.items if item.replicated is not False]
     if None in states:
-        finding = _unknown("transactions", _of("transactions", service, f"{active} does not tell the state of each"))
+        finding = _unknown(
+            "transactions", _of("transactions", service, f"{active} does not report the state of each")
+        )
         return Checked("transactions", "unknown", service=service, finding=finding)
     prepared, completed = states.count(TransactionState.PREPARED), _completed(service, sites)
     words = f"{prepared} prepared" + (f", {completed} completed" if completed else "")

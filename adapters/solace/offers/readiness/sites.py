@@ -56,7 +56,7 @@ def _ha(site: SiteRead) -> Checked:
     if not isinstance(health, DeviceHealth):
         return cannot(site, "ha", f"which node of {site.name} serves is unknown: {_why(health)}")
     is_pair = len(site.site.devices) > 1
-    words = f"{health.node or 'a node'} serves" if health.serving else "nobody serves"
+    words = f"{health.node or 'a node'} serves" if health.serving else "no node serves"
     found: Finding | None = None
     if health.serving is False:
         text = f"not exactly one node of {site.name} serves"
@@ -68,14 +68,14 @@ def _ha(site: SiteRead) -> Checked:
         )
     elif is_pair and health.mate_node is not None and health.mate_node not in site.own_names:
         text = f"{health.node or site.name} has {health.mate_node} as its HA mate, which the inventory does not list"
-        found = finding_of(Level.ERROR, "ha-mate-stranger", text, f"mend the devices of {site.name} in the inventory")
+        found = finding_of(Level.ERROR, "ha-mate-stranger", text, f"fix the devices of {site.name} in the inventory")
     elif is_pair and health.redundancy_up is False:
         text = f"the HA pair {site.name} is not redundant: one more failure there is an outage"
         found = finding_of(Level.WARNING, "redundancy-down", text, "bring its other node back first")
     elif None in (health.serving, health.spool_active) or (
         is_pair and None in (health.mate_node, health.redundancy_up)
     ):
-        return cannot(site, "ha", f"the HA state of {site.name} was told in part only")
+        return cannot(site, "ha", f"the HA state of {site.name} was reported in part only")
     return Checked("ha", words, site=site.name, finding=found)
 
 
@@ -89,7 +89,7 @@ def _mate(site: SiteRead, other: SiteRead, platform: object) -> Checked:
             "mate-stranger",
             f"{site.name} replicates with {mate}, but the inventory says that its mate is {other.name} ({listed}): "
             "a move could activate a stranger",
-            "mend the inventory: sites of the pair, device names, router_name",
+            "fix the inventory: sites of the pair, device names, router_name",
         )
 
     return _told(site, "mate", platform, lambda one: one.mate, judge)
@@ -100,8 +100,8 @@ def _version(site: SiteRead, other: SiteRead, platform: object) -> Checked:
 
     def judge(version: str) -> Finding | None:
         if theirs is None or theirs == version:
-            return None  # said of the other site, if it is that one that did not tell
-        # The same sentence at both sites, so that it is said once.
+            return None  # said of the other site, if it is that one that did not report
+        # The same sentence at both sites, so that it is reported once.
         words = " and ".join(sorted((f"{site.name} runs {version}", f"{other.name} runs {theirs}")))
         text = f"{words}; mates should be of equal version"
         return finding_of(Level.WARNING, "versions-differ", text, "upgrade the older one at the next maintenance")
@@ -159,9 +159,7 @@ def _clock(site: SiteRead, platform: object) -> Checked:
             return None
         way = "ahead of" if offset > 0 else "behind"
         text = f"the clock of {site.name} is {abs(offset):.0f}s {way} ours: times of messages cannot be compared"
-        return finding_of(
-            Level.WARNING, "clock-skew", text, "mend the time service of the device, or of this machine"
-        )
+        return finding_of(Level.WARNING, "clock-skew", text, "fix the time service of the device, or of this machine")
 
     checked = _told(site, "clock", platform, lambda one: one.clock_offset_s, judge)
     offset = _of_platform(site, lambda one: one.clock_offset_s)
@@ -179,7 +177,7 @@ def _told(
     judge: Callable[[Value], Finding | None],
     words: dict[Value, str] | None = None,
 ) -> Checked:
-    """A check of one value of the platform: unknown if it was not told."""
+    """A check of one value of the platform: unknown if it was not reported."""
     value = value_of(platform) if isinstance(platform, Platform) else None
     if value is None:
         return cannot(site, check, f"the {check} of {site.name} is unknown: {_why(platform)}")
@@ -192,4 +190,4 @@ def _of_platform(site: SiteRead, value_of: Callable[[Platform], Value | None]) -
 
 
 def _why(answer: object) -> str:
-    return answer.text if isinstance(answer, Failure) else "the device did not tell"
+    return answer.text if isinstance(answer, Failure) else "the device did not report"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from orchestrator.cli.render import terminal
-from orchestrator.family.secrets import Redactor, SecretStore, _base64_forms, _forms, _joined, _pattern, _text
+from orchestrator.family.secrets import Redactor, SecretStore, _base64_forms, _joined, _pattern, _spelling, _text
 from orchestrator.journal.journal import Journal
 from orchestrator.operations.free_texts import _walk
 from orchestrator.operations.runtime import Tools
@@ -14,17 +14,19 @@ _REDACT = "tests/definitions/test_redact.py"
 _FORMS = "tests/definitions/test_redact_forms.py"
 _FREE = "tests/cli/test_discretion.py"
 _SECRETS = "tests/cli/test_secrets.py"
+_WIRE = "tests/attack/test_attack_wire_log.py::test_no_form_of_a_secret_is_in_the_log"
 
 _ALL_FORMS = "{form for one in self._secrets for form in _forms(one)}"
-_LOOKS_AHEAD = """f"(?=({'|'.join(forms[form] for form in longest_first)}))\""""
-_CONSUMES = """f"({'|'.join(forms[form] for form in longest_first)})\""""
+_LOOKS_AHEAD = """f"(?=({'|'.join(forms)}))\""""
+_CONSUMES = """f"({'|'.join(forms)})\""""
+_TEXTS = "texts = {secret, json.dumps(secret)[1:-1], json.dumps(secret, ensure_ascii=False)[1:-1]}"
 _EVENT = "event.model_dump_json(exclude_defaults=False)"
-_NOT_UTF8 = 'raise DefinitionError(f"the file of the {what} is not UTF-8 text", file=path)'
+_NOT_UTF8 = 'raise DefinitionError(f"the {source} is not UTF-8 text", file=path)'
 
 
-def _without(name: str, about: str, form: str, caught_by: str) -> PartMutant:
-    """One of the forms of a secret is not known."""
-    return PartMutant(f"secret-{name}", about, (edit(_forms, (form, "")),), caught_by=caught_by)
+def _without(name: str, about: str, way: str, caught_by: str, by: str = "") -> PartMutant:
+    """One way to write a character of a secret is not known, or is ``by``."""
+    return PartMutant(f"secret-{name}", about, (edit(_spelling, (way, by)),), caught_by=caught_by)
 
 
 def _form(name: str) -> str:
@@ -32,59 +34,67 @@ def _form(name: str) -> str:
 
 
 REDACTION = (
-    _without(
-        "in-base64",
+    PartMutant(
+        "secret-in-base64",
         "a secret in base64, as in a Basic header, is shown",
-        "*_base64_forms(secret),",
-        f"{_REDACT}::test_every_form_is_replaced[Hunter2!-base64]",
+        (edit(_pattern, ("for form in _base64_forms(text)", "for form in ()")),),
+        caught_by=f"{_REDACT}::test_every_form_is_replaced[Hunter2!-base64]",
+    ),
+    PartMutant(
+        "secret-escaped-in-base64",
+        "a secret in base64 of a JSON document is shown",
+        (edit(_pattern, (_TEXTS, "texts = {secret}")),),
+        caught_by=f"{_WIRE}[awkward]",
     ),
     _without(
         "in-a-form",
         "a secret in the body of an HTML form is shown",
-        " | {quote_plus(secret)}",
+        r' r"\+",',
         f"{_REDACT}::test_every_form_is_replaced[ends with space -form]",
     ),
     _without(
         "on-one-line",
         "a secret of several lines is shown by an error, which puts it on one",
-        '" ".join(secret.split()),',
+        "'+?'",
         _form("several lines on one"),
+        "'{%d}' % len(part)",
     ),
     _without(
         "in-an-attribute",
         "a secret of several lines is shown in an attribute of XML",
-        "quoteattr(secret)[1:-1],",
+        'f"(?i:{entity})", ',
         _form("several lines in an attribute"),
     ),
     _without(
         "in-entities",
         "a secret with both kinds of quotes is shown in XML",
-        """escape(secret, {'"': "&quot;", "'": "&apos;"}),""",
+        "{named}",
         _form("both quotes as entities"),
     ),
     _without(
         "in-decimal-entities",
         "a secret with an apostrophe as a decimal entity is shown",
-        """html.escape(secret).replace("&#x27;", "&#39;"),""",
+        "#0{{0,5}}{ord(one)}|",
         _form("decimal entities"),
     ),
     _without(
         "behind-backslashes",
         "a secret that a shell would have with backslashes is shown",
-        r"""re.sub(r"([^\w@%+=:,./-])", r"\\\1", secret),""",
+        r'ways = [rf"\\{{0,8}}{re.escape(part)}"]',
         _form("backslashes of a shell"),
+        "ways = [re.escape(part)]",
     ),
-    PartMutant(
-        "secret-percent-encoded-by-a-browser",
+    _without(
+        "percent-encoded",
         "a secret that was percent-encoded as a browser does it is shown",
-        (edit(_forms, ("for safe in _UNQUOTED}", "for safe in _UNQUOTED[:-1]}")),),
-        caught_by=_form("encodeURIComponent"),
+        'f"(?i:{in_bytes})", ',
+        _form("encodeURIComponent"),
     ),
-    PartMutant(
-        "secret-percent-encoded-in-part",
-        "a secret is shown where percent-encoding leaves signs as they are that a URL allows",
-        (edit(_forms, ("for safe in _UNQUOTED}", 'for safe in ("", "/")}')),),
-        caught_by=_form("sub-delimiters kept"),
+    _without(
+        "percent-encoded-twice",
+        "a secret in a URL in a URL is shown",
+        "(?:25){{0,3}}",
+        f"{_WIRE}[awkward]",
     ),
     PartMutant(
         "secret-in-base64-of-urls",
@@ -107,13 +117,13 @@ REDACTION = (
     PartMutant(
         "secret-short-in-words",
         "a secret of one letter is replaced in the middle of words",
-        (edit(_pattern, ("if len(secret) < _STANDS_ALONE_BELOW:", "if False:")),),
+        (edit(_pattern, ("alone = len(inner) < _STANDS_ALONE_BELOW", "alone = False")),),
         caught_by=f"{_REDACT}::test_short_secrets_only_where_they_stand_alone",
     ),
     PartMutant(
         "secret-shorter-first",
         "of a secret that begins with another one the rest is shown",
-        (edit(_pattern, ("(-len(form), form)", "form")),),
+        (edit(_pattern, ("(-len(secret), secret)", "secret")),),
         caught_by=f"{_REDACT}::test_the_longest_secret_wins",
     ),
     PartMutant(

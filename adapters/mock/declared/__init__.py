@@ -1,0 +1,1 @@
+"""The simulated sites of families that files declare."""

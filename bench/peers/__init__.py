@@ -1,0 +1,1 @@
+"""Other people's tools and this one, at the same work."""

@@ -1,0 +1,1 @@
+"""The planned switch of a PostgreSQL pair under load."""

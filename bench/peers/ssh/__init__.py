@@ -1,0 +1,1 @@
+"""The same steps for twenty services over SSH."""

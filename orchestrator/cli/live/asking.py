@@ -1,0 +1,148 @@
+"""How a question reaches an operator and a typed line comes back: line by line, or in the pane of the live view."""
+
+from __future__ import annotations
+
+import os
+import select
+import sys
+import termios
+from collections import deque
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager, suppress
+from typing import Protocol, TextIO
+
+from orchestrator.cli.live.screen import LiveScreen
+from orchestrator.cli.render.terminal import say
+
+_LINE_MAX = 4096
+
+
+class Asking(Protocol):
+    """Where a question is put."""
+
+    def shown(self) -> AbstractContextManager[None]:
+        """The place is the question's, for the length of the block."""
+        ...
+
+    def forget_typed(self) -> None:
+        """What was typed before is no answer."""
+        ...
+
+    def say(self, text: str) -> None:
+        """A line of the question."""
+        ...
+
+    def clock(self, text: str) -> None:
+        """For how long no site serves, at this moment."""
+        ...
+
+    def terms(self, text: str) -> None:
+        """How long there is to answer, and what happens then: said again and again while the question is open."""
+        ...
+
+    def prompt(self, text: str) -> None:
+        """A line is typed behind ``text`` from now on."""
+        ...
+
+    def typed(self, within: float) -> tuple[bool, str | None]:
+        """Is there a line by then, in seconds, and which; None: there will be none any more."""
+        ...
+
+    def leave(self, text: str) -> None:
+        """The last word of a question that is not asked any more; it stays on the screen."""
+        ...
+
+
+class LineAsking:
+    """On stderr, a line at a time, with the line that the terminal hands over. ``quiet`` tells the screen to leave the
+    terminal alone. ``stdin``: where a person types, if not at the process's own."""
+
+    def __init__(self, quiet: Callable[[bool], None], stdin: TextIO | None = None) -> None:
+        self._quiet, self._stdin = quiet, stdin or sys.stdin
+        self._lines: deque[str] = deque()  # typed, and not handed over yet
+        self._has_terms = False
+
+    @contextmanager
+    def shown(self) -> Iterator[None]:
+        self._has_terms = False
+        self._quiet(True)
+        try:
+            yield
+        finally:
+            self._quiet(False)
+
+    def forget_typed(self) -> None:
+        self._lines.clear()
+        with suppress(termios.error):
+            termios.tcflush(self._stdin, termios.TCIFLUSH)
+
+    def say(self, text: str) -> None:
+        say(text)
+
+    def clock(self, text: str) -> None:
+        say(text)
+
+    def terms(self, text: str) -> None:
+        if not self._has_terms:  # a line that is typed on is not disturbed
+            self._has_terms = True
+            say(text)
+
+    def prompt(self, text: str) -> None:
+        sys.stderr.write(text)
+        sys.stderr.flush()
+
+    def typed(self, within: float) -> tuple[bool, str | None]:
+        if self._lines:
+            return True, self._lines.popleft()
+        if not select.select([self._stdin], [], [], within)[0]:
+            return False, None
+        try:
+            line = os.read(self._stdin.fileno(), _LINE_MAX)
+        except OSError:  # the terminal is gone
+            return True, None
+        if not line:
+            return True, None
+        self._lines.extend(one.strip() for one in line.decode("utf-8", "replace").removesuffix("\n").split("\n"))
+        return True, self._lines.popleft()
+
+    def leave(self, text: str) -> None:
+        say("")
+        say(text)
+
+
+class PaneAsking:
+    """In the pane below the table, which is redrawn meanwhile."""
+
+    def __init__(self, screen: LiveScreen) -> None:
+        self._screen = screen
+
+    @contextmanager
+    def shown(self) -> Iterator[None]:
+        try:
+            yield
+        finally:
+            self._screen.pane.close()
+            self._screen.redraw()
+
+    def forget_typed(self) -> None:
+        self._screen.forget_typed()
+
+    def say(self, text: str) -> None:
+        if text:
+            self._screen.pane.say(text)
+
+    def clock(self, text: str) -> None:
+        """The table above has it, and its clock runs."""
+
+    def terms(self, text: str) -> None:
+        self._screen.pane.terms(text)
+
+    def prompt(self, text: str) -> None:
+        self._screen.pane.ask(text)
+        self._screen.redraw()
+
+    def typed(self, within: float) -> tuple[bool, str | None]:
+        return self._screen.pane.typed(within)
+
+    def leave(self, text: str) -> None:
+        self._screen.say(text)

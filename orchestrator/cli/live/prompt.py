@@ -1,0 +1,253 @@
+"""The desk: where a person at the terminal decides what the runbook leaves to people.
+
+What is asked of many services in the same words is put once, and answered for all of them.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING
+
+from orchestrator.characters import STEERING
+from orchestrator.cli.live.frame import seconds
+from orchestrator.core.run import Run
+from orchestrator.counting import counted
+from orchestrator.engine.deadline import BY, due_at
+from orchestrator.model import events as ev
+from orchestrator.model.families import amount
+from orchestrator.model.runbook import Answer
+
+if TYPE_CHECKING:
+    from orchestrator.cli.live.asking import Asking
+
+MEANING: dict[Answer, str] = {
+    "wait": "keep waiting; it is asked again if nothing changes",
+    "revert": "roll back; in a planned move the source serves again, and nothing is lost",
+    "escalate": "continue WITHOUT the guarantee; what is still queued at the source is at risk",
+    "retry": "try this step again",
+    "stop": "stop here; `failover resume` continues later",
+    "commit": "heuristically commit it: right if all other branches of its transaction are committed",
+    "rollback": "heuristically roll it back: right if any other branch is rolled back",
+    "waive": "continue without what cannot be read; recorded with your name and reason",
+    "attest": "I have done it myself; recorded with my name and reason in place of a reading",
+    "later": "not now; it stays to be done, and the record says so",
+    "accept": "continue and accept the risk; recorded with your name and reason",
+    "approve": "you agree to the plan; `failover approve` says so from your own account",
+    "deny": "the run does not start; nothing is changed",
+    "break-glass": "start without the approvals of others; recorded with your name and reason",
+}
+# How often a waiting question is checked for having become moot, seconds.
+_CHECK_EVERY = 0.2
+# How many seconds the end of a run waits for its question to leave the screen. A terminal that was stopped (Ctrl-S)
+# must not hold back the report.
+_CLOSE_WITHIN = 2.0
+_NAMES = 4
+# Answers that mean something for this moment only, and need no reason.
+_FOR_NOW = ("wait", "retry", "stop")
+
+_Key = tuple[str, str, str | None]  # lane, gate, item
+_Words = tuple[str, str | None, tuple[Answer, ...], str]  # what makes two questions the same
+
+
+class TerminalPrompter:
+    """Puts questions through ``asking``. Also an observer: a question that answers itself meanwhile is withdrawn, also
+    while it waits behind another one. ``run`` is as it is when the desk is set up, with the questions that are open.
+    ``outage``: by service, the clock of an outage that continues, or empty. ``now``: seconds since the epoch."""
+
+    def __init__(
+        self,
+        who: ev.Who,
+        asking: Asking,
+        run: Run,
+        now: Callable[[], float],
+        *,
+        outage: Callable[[str], str] = lambda lane: "",
+    ) -> None:
+        self._who, self._asking, self._outage, self._plan = who, asking, outage, run.plan
+        self._run, self._now = run, now
+        self._open: dict[_Key, ev.GateOpened] = {
+            (lane.service, gate.gate, gate.item): gate for lane in run.lanes.values() for gate in lane.gates
+        }
+        self._closed: dict[_Key, str] = {}  # by whom, or why, those that are not asked any more
+        self._shared: dict[_Key, tuple[ev.GateOpened, ev.Ruling]] = {}  # answered with another service's question
+        self._of_all: dict[
+            _Words, ev.Ruling
+        ] = {}  # answers to what is asked once, for services that come to it later
+        self._busy = threading.Lock()  # held while a question is on the screen
+
+    def __call__(self, record: ev.Record, run: Run) -> None:
+        self._run, lane = run, record.lane or ""
+        match record.event:
+            case ev.GateOpened():
+                self._open[(lane, record.event.gate, record.event.item)] = record.event
+            case ev.GateDecided() | ev.GateWithdrawn():
+                key = lane, record.event.gate, record.event.item
+                self._closed[key] = _closed(record.event)  # first: the other thread may read both at any instant
+                self._open.pop(key, None)
+            case ev.LaneEnded() | ev.RevertStarted() | ev.Escalated():
+                self._open = {key: gate for key, gate in self._open.items() if key[0] != lane}
+
+    def ask(self, service: str, gate: ev.GateOpened) -> ev.Ruling | None:
+        """Put the question, unless its answer is known from another service's; None when it became moot, perhaps before
+        its turn came, or no operator answers any more."""
+        with self._busy:
+            if not self._is_open(service, gate):
+                return None
+            known = self._known(service, gate)
+            if known is not None:
+                return known
+            with self._asking.shown():
+                self._put(service, gate)
+                return self._ruling(service, gate)
+
+    def close(self) -> None:
+        """This process no longer leads the run: withdraw the question on the screen, with its reason, before
+        returning."""
+        for key in list(self._open):
+            self._closed[key] = "this question stays open; `failover resume` asks it again"
+        self._open = {}
+        if self._busy.acquire(timeout=_CLOSE_WITHIN):
+            self._busy.release()
+
+    def _known(self, service: str, gate: ev.GateOpened) -> ev.Ruling | None:
+        shared = self._shared.pop((service, gate.gate, gate.item), None)
+        if shared is not None and shared[0] == gate:
+            return shared[1]
+        return self._of_all.get(_words(service, gate)) if self._is_asked_once(gate) else None
+
+    def _is_asked_once(self, gate: ev.GateOpened) -> bool:
+        """Does the runbook ask it of every service in the same words? Such a question is about the site, as its fence."""
+        asks = next((step.ask for step in self._plan.runbook.steps if step.id == gate.step), None)
+        return asks is not None and asks.gate == gate.gate and gate.item is None and gate.at_risk is None
+
+    def _same(self, service: str, gate: ev.GateOpened) -> Mapping[str, ev.GateOpened]:
+        """The services that ask the same now, with their questions; this one comes first."""
+        words = _words(service, gate)
+        others = {
+            key[0]: one for key, one in list(self._open.items()) if key[0] != service and _words(key[0], one) == words
+        }
+        return {service: gate, **others}
+
+    def _ruling(self, service: str, gate: ev.GateOpened) -> ev.Ruling | None:
+        chosen = self._choice(service, gate)
+        reason = None if chosen is None else self._reason(chosen, service, gate)
+        if chosen is None or reason is None:
+            return None
+        same = self._same(service, gate)
+        is_once = self._is_asked_once(gate)
+        for_all = is_once or (len(same) > 1 and self._is_for_all(service, gate, len(same)))
+        if for_all is None:
+            return None
+        ruling = ev.Ruling(choice=chosen, reason=reason, **self._who._asdict())
+        if for_all:
+            self._shared |= {
+                (name, one.gate, one.item): (one, ruling) for name, one in same.items() if name != service
+            }
+        if is_once and chosen not in _FOR_NOW:
+            self._of_all[_words(service, gate)] = ruling
+        return ruling
+
+    def _choice(self, service: str, gate: ev.GateOpened) -> Answer | None:
+        while (typed := self._answer("decision", service, gate)) is not None:
+            chosen = _match(typed, gate.choices)
+            if chosen is not None:
+                return chosen
+            self._asking.say(f"  please answer one of: {', '.join(gate.choices)}")
+        return None
+
+    def _reason(self, chosen: Answer, service: str, gate: ev.GateOpened) -> str | None:
+        self._say_outage(service)
+        while (reason := self._answer("reason", service, gate)) is not None:
+            if STEERING.search(reason):
+                self._asking.say("  a reason is one line of plain text, without keys such as arrows")
+                continue
+            if reason or chosen in _FOR_NOW:
+                return reason or "no reason given"
+            self._asking.say(f"  {chosen} is recorded with its reason; please give one")
+        return None
+
+    def _is_for_all(self, service: str, gate: ev.GateOpened, many: int) -> bool | None:
+        """Whether the answer is for all who ask the same. None: the question became moot."""
+        self._asking.say(
+            f"  {many} services ask the same. Enter: this answer is for all {many}; o: only for {service}"
+        )
+        typed = self._answer("for", service, gate)
+        return None if typed is None else typed.lower() not in ("o", "only", service.lower())
+
+    def _put(self, service: str, gate: ev.GateOpened) -> None:
+        self._asking.forget_typed()
+        same, family = self._same(service, gate), self._plan.runbook.family
+        who = service if len(same) == 1 else f"{counted(len(same), 'service')} ({_names(list(same))})"
+        self._asking.say("")
+        self._asking.say(f"  DECISION NEEDED  {who}: {gate.why}")
+        self._say_outage(service)
+        if gate.at_risk is not None:
+            risks = [one.at_risk for one in same.values()]
+            every = None if None in risks else sum(one for one in risks if one is not None)
+            whole = f"; of all {len(same)}: {amount(every, family)}" if len(same) > 1 else ""
+            self._asking.say(f"  at risk: {amount(gate.at_risk, family)}{whole}")
+        for choice in gate.choices:
+            self._asking.say(f"    {choice:<9} {MEANING[choice]}")
+        self._asking.terms(self._terms(service, gate))
+
+    def _terms(self, service: str, gate: ev.GateOpened) -> str:
+        """How long there is to answer, what happens without an answer, and how many questions wait behind this one."""
+        limit, follows = self._limit(service, gate)
+        if limit is None:
+            until = "no time limit"
+        else:
+            until = f"answer within {seconds(max(0.0, limit - self._now()))}, or {follows}"
+        waiting = len({_words(key[0], one) for key, one in list(self._open.items())}) - 1
+        more = f"; {counted(waiting, 'other question')} waiting" if waiting > 0 else ""
+        return f"  {until}; if this terminal closes: {gate.unattended}, at once{more}"
+
+    def _limit(self, service: str, gate: ev.GateOpened) -> tuple[float | None, str]:
+        """When the question is taken out of an operator's hands, in the record's time, and what follows."""
+        if gate.approval is not None:
+            return gate.approval.expires_at, "it is denied"
+        lane = self._run.lanes.get(service)
+        may_return = lane is not None and lane.status in ("ready", "running")
+        return (due_at(self._run) if may_return else None), f"it is rolled back ({BY})"
+
+    def _say_outage(self, service: str) -> None:
+        """What it costs to think."""
+        if clock := self._outage(service):
+            self._asking.clock(f"  {clock}")
+
+    def _answer(self, what: str, service: str, gate: ev.GateOpened) -> str | None:
+        """One line typed; None when the question became moot or the terminal is gone."""
+        self._asking.prompt(f"  {what}> ")
+        while self._is_open(service, gate):
+            self._asking.terms(self._terms(service, gate))
+            has_line, line = self._asking.typed(_CHECK_EVERY)
+            if has_line:
+                return line
+        key = service, gate.gate, gate.item
+        self._asking.leave(f"  {self._closed.get(key, 'this question is not asked any more')}")
+        return None
+
+    def _is_open(self, service: str, gate: ev.GateOpened) -> bool:
+        """Is this very question asked now, and no other of its name?"""
+        return self._open.get((service, gate.gate, gate.item)) == gate
+
+
+def _words(service: str, gate: ev.GateOpened) -> _Words:
+    return gate.gate, gate.item, gate.choices, gate.why.replace(service, "")
+
+
+def _names(services: list[str]) -> str:
+    more = len(services) - _NAMES
+    return ", ".join(services[:_NAMES]) + (f" and {more} more" if more > 0 else "")
+
+
+def _closed(event: ev.GateDecided | ev.GateWithdrawn) -> str:
+    if isinstance(event, ev.GateWithdrawn):
+        return f"this question has answered itself: {event.why}"
+    return f"{event.ruling.by} has answered: {event.ruling.choice} ({event.ruling.reason})"
+
+
+def _match(typed: str, choices: tuple[Answer, ...]) -> Answer | None:
+    """The choice typed whole, or by a prefix that fits only one."""
+    fits = [choice for choice in choices if typed and choice.startswith(typed.lower())]
+    return fits[0] if len(fits) == 1 else None

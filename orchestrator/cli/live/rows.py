@@ -1,0 +1,166 @@
+"""What the live view says of each service: step, queue, rate, outage, state. A reader of the run; it draws nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+
+from orchestrator.core.drain_estimate import forecast
+from orchestrator.core.lane import Lane
+from orchestrator.core.position import Position, Positions
+from orchestrator.core.run import Run
+from orchestrator.model import events as ev
+from orchestrator.model.readings import is_backlog
+
+# Seconds without an active site from which on the outage is red, if nothing else is asked for.
+OUTAGE_SLO_S = 30.0
+
+# What needs an operator first, then what is in trouble, then what runs, what has not started, what is done.
+ASKS, STOPPED, TROUBLE, LATE, ROLLING_BACK, RUNS, ENDED, WAITS, DONE = range(9)
+_ENDS: Mapping[ev.Outcome, int] = {
+    ev.Outcome.STUCK: STOPPED,
+    ev.Outcome.NEEDS_OPERATOR: STOPPED,
+    ev.Outcome.REFUSED: ENDED,
+    ev.Outcome.REVERTED: ENDED,
+    ev.Outcome.ESCALATED: ENDED,
+    ev.Outcome.DONE: DONE,
+}
+_GOES: Mapping[str, str] = {"reverting": "rolling back", "escalating": "escalated, continues"}
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One service. ``step`` from 1, 0: not started; ``done``: the part of a drain that is over, None where nothing
+    drains; ``outage``: seconds without an active site, None while one serves. ``rank``: how soon it needs an
+    operator."""
+
+    service: str
+    rank: int
+    step: int
+    title: str
+    state: str
+    done: float | None = None
+    queue: float | None = None
+    rate: float | None = None
+    eta: float | None = None
+    outage: float | None = None
+    both_active: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Totals:
+    """All services in one line."""
+
+    services: int
+    done: int
+    running: int
+    asking: int
+    troubled: int
+    queue: float | None
+    rate: float | None
+    over_slo: int
+
+
+def row_of(run: Run, service: str, position: Position, full: float | None, now: float, slo: float) -> Row:
+    """The row of one service. ``full``: what the queue was when its drain started; ``now``: seconds since the epoch."""
+    lane, steps = run.lanes[service], run.plan.runbook.steps
+    is_under_way = not lane.ended and lane.step < len(steps)
+    seen = forecast(lane.gauge) if is_under_way else None
+    outage = None if position.nobody_since is None else max(0.0, now - position.nobody_since)
+    rank, state = _state(run, lane, now)
+    if rank == RUNS and outage is not None and outage >= slo:
+        rank = LATE
+    if position.both_since is not None:
+        rank, state = min(rank, STOPPED), "BOTH ACTIVE"
+    return Row(
+        service=service,
+        rank=rank,
+        step=0 if lane.status == "ready" else min(lane.step + 1, len(steps)),
+        title=steps[lane.step].title if is_under_way else "",
+        state=state,
+        done=None if seen is None or not full else min(1.0, max(0.0, 1.0 - seen.depth / full)),
+        queue=None if seen is None else seen.depth,
+        rate=None if seen is None else seen.rate,
+        eta=None if seen is None or lane.guard_broke_at is not None else seen.eta,
+        outage=outage,
+        both_active=position.both_since is not None,
+    )
+
+
+def _state(run: Run, lane: Lane, now: float) -> tuple[int, str]:
+    if lane.outcome is not None:
+        return _ENDS[lane.outcome], str(lane.outcome)
+    if lane.gates:
+        more = f" (+{len(lane.gates) - 1})" if len(lane.gates) > 1 else ""
+        return ASKS, f"ASKS {lane.gates[0].gate}{more}"
+    if lane.guard_broke_at is not None:
+        return TROUBLE, _interrupted(run, lane, now)
+    if lane.stalled:
+        return TROUBLE, "STALLED"
+    if lane.status in _GOES:
+        return ROLLING_BACK, _GOES[lane.status]
+    if lane.status == "ready":
+        return WAITS, "waiting"
+    if lane.is_waiting:
+        return RUNS, "waits for others"
+    return RUNS, "draining" if _drains(run, lane) else "running"
+
+
+def _drains(run: Run, lane: Lane) -> bool:
+    """Does it wait for a backlog that is not empty?"""
+    if lane.step >= len(run.plan.runbook.steps) or not lane.gauge or not lane.gauge[-1][1]:
+        return False
+    progress = run.plan.runbook.steps[lane.step].progress
+    return progress is None or is_backlog(progress.reading, progress.field, run.plan.runbook.family)
+
+
+def _interrupted(run: Run, lane: Lane, now: float) -> str:
+    """Since when, and when an operator is asked about it."""
+    since = lane.guard_broke_at if lane.waiting_since is None else lane.waiting_since
+    assert since is not None  # its guard is broken
+    step = run.plan.runbook.steps[lane.step] if lane.step < len(run.plan.runbook.steps) else None
+    rule = None if step is None else step.when_guard_breaks
+    left = 0.0 if rule is None else rule.grace - (now - since)
+    asks = f", asks in {left:.0f}s" if left > 0 else ""
+    return f"INTERRUPTED {now - since:.0f}s{asks}"
+
+
+def rows_of(run: Run, positions: Positions, full: Mapping[str, float], now: float, slo: float) -> list[Row]:
+    """A row for each service, in the order of the plan."""
+    return [row_of(run, name, positions.of(name), full.get(name), now, slo) for name in run.lanes]
+
+
+def totals_of(rows: Iterable[Row], slo: float) -> Totals:
+    """The sum of the rows."""
+    every = list(rows)
+    queues = [row.queue for row in every if row.queue is not None]
+    rates = [row.rate for row in every if row.rate is not None]
+    return Totals(
+        services=len(every),
+        done=sum(row.rank == DONE for row in every),
+        running=sum(row.rank in (LATE, RUNS, ROLLING_BACK) for row in every),
+        asking=sum(row.rank == ASKS for row in every),
+        troubled=sum(row.rank in (STOPPED, TROUBLE, ENDED) for row in every),
+        queue=sum(queues) if queues else None,
+        rate=sum(rates) if rates else None,
+        over_slo=sum(row.outage is not None and row.outage >= slo for row in every),
+    )
+
+
+Key = Callable[[Row], tuple[float, ...]]
+# How rows can be sorted; what comes first needs an operator most.
+ORDERS: Mapping[str, Key] = {
+    "attention": lambda row: (row.rank, -(row.outage or 0.0), -(row.queue or 0.0)),
+    "outage": lambda row: (-(row.outage or -1.0), row.rank),
+    "queue": lambda row: (-(row.queue or -1.0), row.rank),
+    "step": lambda row: (-row.step, row.rank),
+    "plan": lambda row: (0.0,),
+}
+
+
+def chosen(rows: Iterable[Row], order: str, wanted: str) -> list[Row]:
+    """The rows whose service, state or step has ``wanted`` in it, sorted."""
+    word, kept = wanted.lower(), list(rows)
+    if word:
+        kept = [row for row in kept if word in f"{row.service} {row.state} {row.title}".lower()]
+    return sorted(kept, key=ORDERS[order])

@@ -1,0 +1,210 @@
+"""The way back of a family in a file that has no runbooks for it: ``restore`` and ``failback``, made from its facets.
+
+What a lost site has to do to become a mate again is each product's. The file says it where its ``model`` gives fields
+other values at the mate than at the site that serves, and one action each ``makes`` them so. Nothing says how much such
+an action drops, so an operator accepts it first. Where two actions would do, or none, there is no runbook.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import permutations
+from typing import Any
+
+from orchestrator.documents.generic_facets import Facets, Steps, not_made
+from orchestrator.model.declared.file import FamilyFile
+from orchestrator.model.declared.requests import rules_in
+from orchestrator.model.facets import Facet
+
+# So many actions are put in order; more are for a runbook of the family's own.
+_ACTIONS_MAX = 5
+_STALLED = {"after": "5m", "gate": "sync-stalled", "choices": ["wait", "stop"], "unattended": "stop"}
+_POLL = {"min": "100ms", "max": "2s"}
+_LEFT = "the other site does not serve any more, so this one is left as it is"
+
+
+def restore(file: FamilyFile) -> Steps:
+    """The failed site (source) comes back as the mate of the acting one (target). Every step goes forward only."""
+    facets = Facets(file)
+    close = facets.closing("restore")
+    mate = _mate(file, facets, "restore")
+    if not facets.has(Facet.LINK, "mate"):
+        raise not_made(file, "restore", "no field tells the mate's end of the link (facet link)")
+    links = facets.links({"source": "", "target": ""}, serving="target")
+    acting = facets.check("target", Facet.SERVES, True, "the other site does not serve, so this is no restore")
+    closed = facets.check("source", Facet.SERVES, False, "it serves again")
+    counted = (
+        [{"on": "source", "reading": facets.value("source", Facet.BACKLOG)["reading"]}]
+        if facets.has(Facet.BACKLOG, "closed")
+        else []
+    )
+    given = None if mate else facets.drained("serves")
+    steps = [
+        {"id": "acting", "title": "Check that the other site serves", "require": [acting]},
+        *facets.managers("source", "target"),
+        {
+            "id": "close",
+            "title": "Close the failed site",
+            "point_of_no_return": True,
+            **({} if file.actions[close].idempotent else {"only_if": [facets.check("source", Facet.SERVES, True)]}),
+            "require": [facets.check("target", Facet.SERVES, True, _LEFT)],
+            "do": {"on": "source", "action": close},
+            "expect": facets.shown(close),
+            **({"report": counted} if counted else {}),
+        },
+    ]
+    if given is None:
+        steps.append(_accepting(file, mate))
+    else:
+        steps.append(
+            {
+                "id": "arrived",
+                "title": "Wait until the acting site has what only the failed site has",
+                "until": [given.check, closed, *links],
+                "progress": given.progress,
+                "when_stalled": _STALLED,
+                "timeout": "1d",
+                "poll": _POLL,
+            }
+        )
+    return [
+        *steps,
+        *becoming_mate(file, "restore"),
+        {
+            "id": "following",
+            "title": "Check that the failed site is the mate of the acting one",
+            "until": [closed, *_flags(file, facets, "source"), *links],
+            "timeout": "1h",
+            "poll": _POLL,
+        },
+    ]
+
+
+def failback(file: FamilyFile) -> Steps:
+    """The restored site (target) is proven to be the mate of the acting one (source); ``controlled`` comes behind."""
+    facets = Facets(file)
+    down = {
+        "source": "the acting site has no link to the restored one",
+        "target": "the restored site has no link to the acting one, so it is not restored",
+    }
+    links = facets.links(down)
+    if not links:
+        raise not_made(file, "failback", "no field tells either end of the link (facet link)")
+    arrived = []
+    if facets.has(Facet.BACKLOG, "mate"):
+        left = "the acting site does not have all that only the restored one has"
+        arrived = [facets.check("target", Facet.BACKLOG, 0, left)]
+    serves = "the restored site serves, so it is not restored"
+    flags = [
+        one | {"say": "the restored site is not the mate of the acting one"} for one in _flags(file, facets, "target")
+    ]
+    idle = "it does not serve, so there is nothing to give back"
+    return [
+        {
+            "id": "acting",
+            "title": "Check that the acting site serves",
+            "require": [facets.check("source", Facet.SERVES, True, idle)],
+        },
+        {
+            "id": "restored",
+            "title": "Check that the other site is restored",
+            "require": [facets.check("target", Facet.SERVES, False, serves), *flags, *links, *arrived],
+        },
+    ]
+
+
+def _accepting(file: FamilyFile, mate: Sequence[str]) -> dict[str, Any]:
+    """Nothing shows what only the failed site has, or that its mate gets it."""
+    why = "No reading shows that the acting site gets what only the failed site has."
+    if mate:
+        what = ", then ".join(file.actions[name].summary for name in mate)
+        why = f"To become the mate, the failed site has to: {what}. It may drop what only it has."
+    return {
+        "id": "data-loss",
+        "title": "Accept that what only the failed site has may be lost",
+        "ask": {
+            "gate": "data-loss",
+            "text": f"{why} How much that is, no reading shows. Copy it first. accept: it may be lost (in advance:"
+            " --accept-loss TEXT).",
+            "choices": ["accept", "stop"],
+            "unattended": "stop",
+            "option": "--accept-loss TEXT",
+        },
+    }
+
+
+def becoming_mate(file: FamilyFile, kind: str) -> Steps:
+    """The steps that make a closed source the mate of a target that serves; none where the file knows no difference."""
+    facets = Facets(file)
+    closed = facets.check("source", Facet.SERVES, False, "it serves again")
+    acting = facets.check("target", Facet.SERVES, True, _LEFT)
+    mate = facets.fields_at("mate")
+    steps = []
+    for action in _mate(file, facets, kind):
+        made = file.actions[action]
+        undone = next(name for name, value in made.makes.items() if mate.get(name) is value)
+        shown = facets.shown(action)
+        steps.append(
+            {
+                "id": action.replace("_", "-"),
+                "title": f"Do at the source: {made.summary}",
+                # One that may not be sent twice is left out where it was done already.
+                **({} if made.idempotent else {"only_if": facets.fields("source", {undone: not mate[undone]})}),
+                "require": [closed, acting],
+                "do": {"on": "source", "action": action},
+                "expect": shown
+                if Facet.SERVES in made.makes
+                else [*shown, facets.check("source", Facet.SERVES, False)],
+            }
+        )
+    return steps
+
+
+def _flags(file: FamilyFile, facets: Facets, side: str) -> Steps:
+    """What shows that a side is the mate: the fields that are otherwise at the site that serves, or at a closed one."""
+    serves, closed, mate = (facets.fields_at(end) for end in ("serves", "closed", "mate"))
+    return facets.fields(side, {one: mate[one] for one in mate if not serves[one] is closed[one] is mate[one]})
+
+
+def _mate(file: FamilyFile, facets: Facets, kind: str) -> list[str]:
+    """The actions that make a closed site the mate, in an order in which it never serves. Raises ``DefinitionError``."""
+    start, wanted = facets.fields_at("closed"), facets.fields_at("mate")
+    other = {name: there for name, there in wanted.items() if start[name] is not there}
+    actions = list(dict.fromkeys(_making(file, name, there, kind) for name, there in other.items()))
+    if len(actions) > _ACTIONS_MAX:
+        raise not_made(file, kind, f"it would take {len(actions)} actions to make a closed site the mate")
+    for order in permutations(actions):
+        *_, end = states = [start, *_states(file, start, order)]
+        if end == wanted and not (_holds(file, start) and not all(_holds(file, state) for state in states)):
+            return list(order)
+    names = ", ".join(actions) or "no action"
+    raise not_made(file, kind, f"{names}: no order of these makes a closed site the mate, and keeps it closed")
+
+
+def _making(file: FamilyFile, name: str, value: bool, kind: str) -> str:
+    """The one action that makes a field so at a site, and does not let it serve."""
+    found = [
+        action
+        for action, one in file.actions.items()
+        if one.makes.get(name) is value
+        and one.makes.get(Facet.SERVES) is not True
+        and not one.arguments
+        and one.on_item is None
+    ]
+    if len(found) != 1:
+        what = "no action makes" if not found else f"not one action but {' and '.join(found)} make"
+        raise not_made(file, kind, f"{what} {name}: {str(value).lower()} at a closed site, as it is at the mate")
+    return found[0]
+
+
+def _states(file: FamilyFile, start: Mapping[str, bool], order: Sequence[str]) -> Iterator[dict[str, bool]]:
+    state = dict(start)
+    for action in order:
+        state |= {name: value for name, value in file.actions[action].makes.items() if name in state}
+        yield dict(state)
+
+
+def _holds(file: FamilyFile, state: Mapping[str, bool]) -> bool:
+    """Do these fields keep a site from serving, whatever it is told?"""
+    rule = rules_in(file.model).get(Facet.SERVES)
+    return rule is not None and any(state.get(one) is not is_so for one, is_so in rule.only_while.items())

@@ -1,0 +1,136 @@
+"""What is wrong with the words of a family file: those of its commands, its requests, its messages and its statements.
+
+Must never connect to anything.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+
+from orchestrator.documents.source_map import Diagnostic, Path, error_at, quoted
+from orchestrator.model.declared.file import (
+    GIVEN,
+    ActionFile,
+    FamilyFile,
+    ReadingFile,
+    bound_in,
+    named_in,
+    statements_of,
+    way_of,
+)
+from orchestrator.model.declared.requests import Argv, MessageFile, RequestFile, half_words, words_in
+from orchestrator.model.findings import Level
+from orchestrator.suggestions import suggest
+
+_SHELLS = frozenset({"sh", "bash", "dash", "ksh", "zsh"})
+# Programs that do nothing but change something, and words by which a tool is asked to.
+_CHANGING_PROGRAMS = frozenset(
+    {
+        "chmod",
+        "chown",
+        "cp",
+        "dd",
+        "kill",
+        "ln",
+        "mkdir",
+        "mv",
+        "pkill",
+        "reboot",
+        "rm",
+        "rmdir",
+        "shutdown",
+        "tee",
+        "touch",
+    }
+)
+_CHANGING_WORDS = frozenset({"delete", "demote", "drop", "promote", "purge", "restart", "set", "start", "stop"})
+_LITERAL = re.compile(r"'(?:[^']|'')*'")
+_NO_TOKEN = re.compile(r"[.\s*>]")
+
+
+def lint_words(
+    file: FamilyFile, path: Path, one: ReadingFile | ActionFile, arguments: tuple[str, ...]
+) -> Iterator[Diagnostic]:
+    known = {*GIVEN, *file.options, *arguments}
+    statements = statements_of(one)
+    texts = [text for request in one.requests for text in request.texts]
+    picked = tuple(one.pick.values()) if isinstance(one, ReadingFile) else ()
+    named = named_in(one)
+    where = (*path, way_of(one))
+    for name in named:
+        if name not in known:
+            yield error_at(where, "unknown-option", f"there is no option {quoted(name)}", suggest(name, known))
+    if one.per == "site" and "service" in named:
+        yield error_at((*path, "per"), "per-site", "it is done once for the site, and names the service")
+    if one.argv:
+        yield from _argv(where, one)
+    yield from half_words_of(where, (*texts, *picked))
+    yield from _slashes(where, one.requests)
+    yield from _lists(file, where, one, (*picked, *statements))
+    yield from _half_statements(where, statements)
+    for name in sorted(known):
+        if any(f"{{{name}}}" in statement for statement in statements):
+            yield error_at(where, "sql-text", f"{{{name}}} is not put into a statement: write :{name}")
+        if any(re.search(rf"(?<!:):{name}\b", literal) for one in statements for literal in _LITERAL.findall(one)):
+            yield error_at(where, "sql-text", f":{name} is in quotes, so it is a text: write it without them")
+
+
+def _half_statements(where: Path, statements: Iterable[str]) -> Iterator[Diagnostic]:
+    """A list in square brackets ends each item at a comma."""
+    for statement in statements:
+        if statement.count("(") != statement.count(")"):
+            hint = "write a statement with a comma on a separate line, behind a dash"
+            yield error_at(
+                where, "half-statement", "a parenthesis is not closed: this is a part of a statement", hint
+            )
+
+
+def half_words_of(where: Path, words: tuple[str, ...]) -> Iterator[Diagnostic]:
+    for word in half_words(words):
+        hint = "let the site's option have the whole word"
+        yield error_at(where, "half-word", f"{word} has a name inside: only whole words are replaced", hint)
+
+
+def _slashes(where: Path, requests: Iterable[RequestFile | MessageFile]) -> Iterator[Diagnostic]:
+    """Each part of a path is encoded, so a slash in one would not part anything; each part of a subject is one word."""
+    for request in requests:
+        if isinstance(request, MessageFile):
+            for part in request.subject:
+                if _NO_TOKEN.search(part):
+                    hint = "list the parts of the subject, each without dots, blanks and wildcards"
+                    yield error_at(where, "subject-part", f"{part!r} is not one part of a subject", hint)
+        else:
+            for part in request.path:
+                if "/" in part or "?" in part:
+                    hint = "list the parts of the path, and what follows a question mark under query"
+                    yield error_at(where, "path-part", f"{part!r} is not one part of a path", hint)
+        if request.changed is not None:
+            yield from _slashes(where, (request.changed.from_,))
+
+
+def _lists(file: FamilyFile, where: Path, one: ReadingFile | ActionFile, others: Argv) -> Iterator[Diagnostic]:
+    """A list is a JSON value, and no word."""
+    firsts = [request.changed.from_ for request in one.requests if request.changed is not None]
+    words = [text for request in (*one.requests, *firsts) for text in request.address]
+    named = {*words_in((*words, *one.argv, *others)), *(name for text in others for name in bound_in(text))}
+    for name in sorted(named):
+        if name in file.options and file.options[name].type == "list":
+            yield error_at(where, "list-word", f"{name} is a list, which has its place in a body and in contains")
+
+
+def _argv(where: Path, one: ReadingFile | ActionFile) -> Iterator[Diagnostic]:
+    argv = one.argv
+    program = argv[0].rpartition("/")[2]
+    yield from half_words_of(where, argv)
+    if argv[0].startswith("{"):
+        yield error_at(where, "program", "the program is named here, not by an option")
+    if program in _SHELLS and "-c" in argv:
+        yield error_at(where, "shell", "a shell would read what the words say", "name the program and its words")
+    if isinstance(one, ActionFile):
+        return
+    if program in _CHANGING_PROGRAMS:
+        yield error_at(where, "reading-changes", f"a reading changes nothing, and {program} does")
+    for word in sorted({word.lower() for word in argv[1:]} & _CHANGING_WORDS):
+        what = f"a reading changes nothing, and this one has the word {word}"
+        yield Diagnostic(where, Level.WARNING, "reading-changes", what)

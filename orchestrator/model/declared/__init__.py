@@ -1,0 +1,1 @@
+"""A family that is declared in one file: its parts, its requests and its sessions."""

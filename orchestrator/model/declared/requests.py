@@ -1,0 +1,282 @@
+"""Parts of a family file: requests over HTTP, messages that are answered, what is put in the place of names in them, and
+what follows by itself in a pair.
+
+``{name}`` is replaced as a whole word of a command, a whole part of a path or of a subject, and a whole text of a JSON
+value; nothing is put into half a word. A body may be a document that the site has, changed: an API that replaces what it
+keeps has to be sent the whole of it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, StringConstraints, model_validator
+
+Name = Annotated[str, StringConstraints(pattern=r"^[a-z][a-z0-9_]{0,40}$")]
+Text = Annotated[str, StringConstraints(min_length=1)]
+Argv = tuple[Text, ...]
+Pointer = Annotated[str, StringConstraints(pattern=r"^(/.*)?$")]
+Method = Literal["GET", "PUT", "POST", "PATCH", "DELETE"]
+_WORD = re.compile(r"\{([a-z][a-z0-9_]*)\}")
+
+
+class Strict(BaseModel):
+    """A part of a family file: every key of it is known."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", populate_by_name=True)
+
+
+class TakenFile(Strict):
+    """A number of the answer, as a JSON pointer into it, and what is added."""
+
+    at: Pointer
+    plus: int = 0
+
+
+class _ChangedFile(Strict):
+    """A document that is read first, and sent with changes. ``at``: where it is in the answer; ``into``: the member of
+    ``body`` that it becomes, or the whole body. ``set``: members with the values they get; ``take``: members that get a
+    number of the answer; ``drop``: members that are left out."""
+
+    at: Pointer = ""
+    into: str = ""
+    set: Mapping[Text, Any] = Field(default_factory=dict)
+    take: Mapping[Text, TakenFile] = Field(default_factory=dict)
+    drop: tuple[Text, ...] = ()
+
+    @model_validator(mode="after")
+    def _changes_each_once(self) -> _ChangedFile:
+        names = [*self.set, *self.take, *self.drop]
+        if len(names) != len(set(names)):
+            raise ValueError("set, take and drop name different members")
+        return self
+
+
+class _Sent(Strict):
+    """What every request has."""
+
+    body: Any = None
+
+    @property
+    def first(self) -> _Sent | None:
+        """What is asked first, for the document that is sent with changes."""
+        return None if self.changed is None else self.changed.from_
+
+    @property
+    def changed(self) -> ChangedRequestFile | ChangedMessageFile | None:
+        """How the document is changed that is read first."""
+        raise NotImplementedError
+
+    @property
+    def address(self) -> Argv:
+        """The parts of what it goes to."""
+        raise NotImplementedError
+
+    @property
+    def texts(self) -> Argv:
+        """Every text in which a name may stand, those of the request that is sent first too."""
+        changed = self.changed
+        more = () if changed is None else (*_texts(changed.set), *changed.from_.texts)
+        return (*self.address, *_texts(self.body), *more)
+
+    @property
+    def keys(self) -> Argv:
+        """Every name of a value that it writes out."""
+        changed = self.changed
+        more = () if changed is None else (*_keys(changed.set), *changed.from_.keys)
+        return (*_keys(self.body), *more)
+
+    def check_document(self) -> None:
+        """Raises ``ValueError`` unless the document that is read first has a place in the body, and is read by one
+        request."""
+        changed = self.changed
+        if changed is None:
+            return
+        if changed.from_.changed is not None:
+            raise ValueError("what is read first is one request without a document")
+        has_frame = isinstance(self.body, Mapping)
+        if bool(changed.into) != has_frame or (self.body is not None and not has_frame):
+            raise ValueError("with gives the whole body, or a member (into) of a body that is written out")
+
+
+class RequestFile(_Sent):
+    """One request: the parts of its path under the method, ``query`` behind it, ``body`` as JSON. ``with``: the body is a
+    document that is read first, changed. ``statuses``: those that are an answer besides 2xx; to a request that changes
+    something they say that it is done."""
+
+    get: Argv | None = Field(default=None, min_length=1)
+    put: Argv | None = Field(default=None, min_length=1)
+    post: Argv | None = Field(default=None, min_length=1)
+    patch: Argv | None = Field(default=None, min_length=1)
+    delete: Argv | None = Field(default=None, min_length=1)
+    query: Mapping[Text, Text] = Field(default_factory=dict)
+    with_: ChangedRequestFile | None = Field(default=None, alias="with")
+    statuses: tuple[Annotated[int, Field(ge=300, le=599)], ...] = ()
+
+    @model_validator(mode="after")
+    def _one_way(self) -> RequestFile:
+        if sum(parts is not None for _, parts in self._ways) != 1:
+            raise ValueError("give exactly one of get, put, post, patch, delete")
+        self.check_document()
+        return self
+
+    @property
+    def _ways(self) -> tuple[tuple[Method, Argv | None], ...]:
+        return (
+            ("GET", self.get),
+            ("PUT", self.put),
+            ("POST", self.post),
+            ("PATCH", self.patch),
+            ("DELETE", self.delete),
+        )
+
+    @property
+    def method(self) -> Method:
+        """The method of the request."""
+        return next(method for method, parts in self._ways if parts is not None)
+
+    @property
+    def path(self) -> Argv:
+        """The parts of its path, without slashes."""
+        return next(parts for _, parts in self._ways if parts is not None)
+
+    @property
+    def changed(self) -> ChangedRequestFile | None:
+        return self.with_
+
+    @property
+    def address(self) -> Argv:
+        return (*self.path, *self.query.values())
+
+    @property
+    def keys(self) -> Argv:
+        return (*self.query, *super().keys)
+
+
+class MessageFile(_Sent):
+    """One message that is answered: the parts of its ``subject``, without dots, and ``body`` as JSON; without a body it
+    is empty. ``with``: the body is a document that is read first, changed. ``errors``: codes of an error that are an
+    answer anyway; to a message that changes something they say that it is done."""
+
+    subject: Argv = Field(min_length=1)
+    with_: ChangedMessageFile | None = Field(default=None, alias="with")
+    errors: tuple[Annotated[int, Field(ge=1)], ...] = ()
+
+    @model_validator(mode="after")
+    def _whole(self) -> MessageFile:
+        self.check_document()
+        return self
+
+    @property
+    def changed(self) -> ChangedMessageFile | None:
+        return self.with_
+
+    @property
+    def address(self) -> Argv:
+        return self.subject
+
+
+class ChangedRequestFile(_ChangedFile):
+    """The document comes from a request that gets something."""
+
+    from_: RequestFile = Field(alias="from")
+
+
+class ChangedMessageFile(_ChangedFile):
+    """The document comes from a message that is answered."""
+
+    from_: MessageFile = Field(alias="from")
+
+
+def _texts(value: Any) -> list[str]:
+    match value:
+        case str():
+            return [value]
+        case Mapping():
+            return [text for one in value.values() for text in _texts(one)]
+        case list() | tuple():
+            return [text for one in value for text in _texts(one)]
+    return []
+
+
+def _keys(value: Any) -> list[str]:
+    match value:
+        case Mapping():
+            return [key for name, inner in value.items() for key in (str(name), *_keys(inner))]
+        case list() | tuple():
+            return [key for one in value for key in _keys(one)]
+    return []
+
+
+def words_in(argv: Argv) -> list[str]:
+    """The names that whole words of a command stand for."""
+    return [found.group(1) for word in argv if (found := _WORD.fullmatch(word))]
+
+
+def half_words(argv: Argv) -> list[str]:
+    """Words that have a name inside, where nothing is ever put."""
+    return [word for word in argv if _WORD.search(word) and not _WORD.fullmatch(word)]
+
+
+def filled(argv: Argv, values: Mapping[str, str]) -> list[str]:
+    """``argv`` with ``values`` in their places; a word whose value is not known stays as it is."""
+    return [values.get(found.group(1), word) if (found := _WORD.fullmatch(word)) else word for word in argv]
+
+
+def filled_in(value: Any, values: Mapping[str, Any]) -> Any:
+    """A JSON value with ``values`` in the place of whole texts."""
+    match value:
+        case str() if (found := _WORD.fullmatch(value)) is not None:
+            return values.get(found.group(1), value)
+        case Mapping():
+            return {name: filled_in(one, values) for name, one in value.items()}
+        case list() | tuple():
+            return [filled_in(one, values) for one in value]
+    return value
+
+
+def member_at(document: Any, pointer: str) -> Any:
+    """What a JSON pointer finds (RFC 6901, section 4); None for what is absent."""
+    for part in pointer.split("/")[1:]:
+        key = part.replace("~1", "/").replace("~0", "~")
+        if isinstance(document, list):
+            document = document[int(key)] if key.isdecimal() and int(key) < len(document) else None
+        else:
+            document = document.get(key) if isinstance(document, dict) else None
+    return document
+
+
+RequestFile.model_rebuild()
+MessageFile.model_rebuild()
+
+
+class ModelFile(Strict):
+    """What is so by itself, of a field, a facet or a reading that ``model`` names.
+
+    ``is``: of a field that is true or false and has no facet, its values at the source and at the target while the pair
+    is well. ``only_while``: what this end has to be for it; else a field, ``serves`` and ``link`` are false, a
+    ``backlog`` is unknown, and a reading is not answered; ``sql``, ``exec``, … are all that is asked that way.
+    ``either_end``: what one of both ends has to be for it. ``restarted``: what it is after the node was down.
+    ``shared``: both ends have the same text or number. ``dropped_while``: while this end is so, what only this end has
+    of a ``backlog`` is gone.
+    """
+
+    is_: tuple[bool, bool] | None = Field(default=None, alias="is")
+    only_while: Mapping[Name, bool] = Field(default_factory=dict)
+    either_end: Mapping[Name, bool] = Field(default_factory=dict)
+    restarted: bool | None = None
+    shared: bool = False
+    dropped_while: Mapping[Name, bool] = Field(default_factory=dict)
+
+
+def flags_in(model: Mapping[str, tuple[bool, bool] | ModelFile]) -> dict[str, tuple[bool, bool]]:
+    """Of ``model``, the values of fields at both ends."""
+    found = {name: one.is_ if isinstance(one, ModelFile) else one for name, one in model.items()}
+    return {name: both for name, both in found.items() if both is not None}
+
+
+def rules_in(model: Mapping[str, tuple[bool, bool] | ModelFile]) -> dict[str, ModelFile]:
+    """Of ``model``, what follows by itself."""
+    return {name: one for name, one in model.items() if isinstance(one, ModelFile)}

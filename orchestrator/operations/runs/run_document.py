@@ -1,0 +1,109 @@
+"""A run as it is now, from its record and its lease: the document of the run, its stored records, and its story."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from contextlib import closing
+from dataclasses import dataclass
+from typing import Any
+
+from orchestrator.characters import typed
+from orchestrator.clock import iso
+from orchestrator.core.run import Run
+from orchestrator.journal.hash_chain import parse_line
+from orchestrator.journal.journal import Journal, RunRow
+from orchestrator.journal.lease import LEASE_SECONDS, is_led
+from orchestrator.operations.find_run import find_run
+from orchestrator.operations.runtime import Tools
+from orchestrator.reports.document import Alarm, LaneReport, OpenQuestion, RunDocument, RunReport
+from orchestrator.reports.page.build import story_of
+from orchestrator.reports.page.story import Head, RunStory
+from orchestrator.reports.report import run_and_report
+
+
+@dataclass(frozen=True, slots=True)
+class StoryWithRecords:
+    """The story of a run, and the very records that it was made of, as ``failover runs export`` writes them."""
+
+    story: RunStory
+    lines: list[dict[str, Any]]
+
+
+def read_story(tools: Tools, name: str | None) -> StoryWithRecords:
+    """The run, read once. Raises ``NoSuchRun``, ``JournalCorrupt``."""
+    with closing(tools.journal()) as journal:
+        run = find_run(journal, name)
+        lines = list(exported(journal, run))
+        row = journal.row(run)
+    records = [parse_line(line) for line in lines]
+    state, report = run_and_report(records)
+    now = tools.clock.now()
+    last = lines[-1]
+    signature = last.get("signature")
+    head = Head(seq=last["seq"], hash=last["hash"], signed_by=None if signature is None else signature["key"])
+    return StoryWithRecords(story_of(records, document_of(row, state, report, now), head, now=now), lines)
+
+
+def document_of(row: RunRow, run: Run, report: RunReport, now: float) -> RunDocument:
+    """The report with what the lease tells: a run that no process leads is not running, whatever its record ends with."""
+    led = is_led(row, now)
+    heard = max(run.last_at, row.expires_at - LEASE_SECONDS)
+    host, questions = row.holder.split()[0], tuple(open_questions(row.run, run))
+    more: dict[str, object] = {"led": led, "last_led_by": host, "last_heard_at": iso(heard), "questions": questions}
+    if not led and report.outcome is None and report.status != "paused":
+        text = (
+            f"INTERRUPTED since {iso(heard)}: no process leads the run; {host} led it last. What the sites do since then "
+            "was not read"
+        )
+        gone = Alarm(kind="interrupted", services=tuple(lane.service for lane in report.lanes), text=text)
+        lanes = tuple(_until_now(lane, now - run.last_at) for lane in report.lanes)
+        more |= {"status": "interrupted", "alarms": (gone, *report.alarms), "lanes": lanes}
+    return RunDocument.model_validate({**dict(report), **more})
+
+
+def _until_now(lane: LaneReport, seconds: float) -> LaneReport:
+    """The record ended, and an outage that it tells of did not, as far as anybody knows."""
+    if lane.no_active_site_seconds is None:
+        return lane
+    return lane.model_copy(update={"no_active_site_seconds": round(lane.no_active_site_seconds + seconds, 3)})
+
+
+def open_questions(name: str, run: Run) -> Iterator[OpenQuestion]:
+    """What a run asks now, each with what to type to answer it."""
+    asked = run.approvals.gate
+    if asked is not None and run.status != "finished":
+        yield OpenQuestion(
+            service=None,
+            gate=asked.gate,
+            item=None,
+            why=asked.why,
+            choices=asked.choices,
+            answer=f"failover approve {name} --reason '…'",
+        )
+    for lane in run.lanes.values():
+        for gate in lane.gates:
+            item = f" --item {gate.item}" if gate.item else ""
+            answer = (
+                f"failover decide {'|'.join(gate.choices)} {typed(lane.service)} --gate {gate.gate}{item} --run {name} "
+                "--reason '…'"
+            )
+            yield OpenQuestion(
+                service=lane.service,
+                gate=gate.gate,
+                item=gate.item,
+                why=gate.why,
+                choices=gate.choices,
+                answer=answer,
+            )
+
+
+def exported(journal: Journal, name: str) -> Iterator[dict[str, Any]]:
+    """The stored records, each with its time in words, whether the run was a simulation, and its signature if any."""
+    simulated = None
+    signed = {one.seq: {"key": one.key, "value": one.value} for one in journal.signatures(name)}
+    for line in journal.lines(name):
+        if simulated is None:
+            simulated = bool(json.loads(line["event"])["plan"]["simulated"])
+        signature = {"signature": signed[line["seq"]]} if line["seq"] in signed else {}
+        yield {**line, "time": iso(line["at"]), "simulated": simulated, **signature}

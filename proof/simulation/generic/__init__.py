@@ -1,0 +1,1 @@
+"""The runs of families in files: what is drawn of them, and what is true of them."""

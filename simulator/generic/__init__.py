@@ -1,0 +1,1 @@
+"""A simulated pair of any family that a file declares: a world of facets."""

@@ -1,0 +1,103 @@
+"""What a simulated pair of a declared family is made of, as plain data.
+
+All that is known of the family comes from its file: what each action makes, and what follows by itself (``model``).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from orchestrator.errors import DefinitionError
+from orchestrator.model.declared.file import ActionFile, FamilyFile, ReadingFile
+from orchestrator.model.declared.requests import ModelFile
+
+# How a site is spoken to, by the keys of a reading or an action.
+WAYS = ("sql", "exec", "ssh", "http", "nats")
+
+
+class _Plain(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+class ActionLayout(_Plain):
+    """``makes``: what a site is once it has obeyed. ``way``: sql, exec or http. ``whole_site``: it is done once for all
+    services. ``item``: the argument that names an item; that item is listed no more then."""
+
+    makes: Mapping[str, bool] = Field(default_factory=dict)
+    way: str = ""
+    whole_site: bool = False
+    item: str = ""
+
+
+class ItemLayout(_Plain):
+    """Something that a reading lists at the site that serves first."""
+
+    reading: str
+    key: str
+    fields: Mapping[str, str | int | float | bool | None] = Field(default_factory=dict)
+
+
+class GenericService(_Plain):
+    """``rate``: units written each second by ``clients``; ``drain``: units that a healthy link carries each second;
+    ``waiting``: units that the target lacks when the world starts; ``lingers``: seconds for which clients stay connected
+    to a site that does not serve any more."""
+
+    name: str
+    rate: float = Field(default=50.0, ge=0)
+    drain: float = Field(default=500.0, gt=0)
+    waiting: int = Field(default=0, ge=0)
+    clients: int = Field(default=3, ge=0)
+    lingers: float = Field(default=0.2, ge=0)
+    in_doubt: int = Field(default=0, ge=0)
+    items: tuple[ItemLayout, ...] = ()
+
+
+class GenericLayout(_Plain):
+    """The pair before anything happens. ``source`` serves. ``readings``: by name, sql, exec or http. ``model``: see
+    ``FamilyFile``. ``latency``: seconds that a
+    request takes; ``lag``: seconds by which a healthy link is behind while clients write; ``noticed``: seconds until a
+    site shows that its link is gone."""
+
+    family: str
+    sites: tuple[str, str]
+    source: str
+    services: tuple[GenericService, ...] = Field(min_length=1)
+    actions: Mapping[str, ActionLayout]
+    readings: Mapping[str, str] = Field(default_factory=dict)
+    model: Mapping[str, tuple[bool, bool] | ModelFile] = Field(default_factory=dict)
+    latency: float = Field(default=0.005, ge=0)
+    lag: float = Field(default=0.05, ge=0)
+    noticed: float = Field(default=0.5, ge=0)
+
+    def mate_of(self, site: str) -> str:
+        """The other site. Raises ``DefinitionError`` for one that is not there."""
+        if site not in self.sites:
+            raise DefinitionError(f"the simulated pair has no site {site}; it has {' and '.join(self.sites)}")
+        return self.sites[1] if site == self.sites[0] else self.sites[0]
+
+
+def actions_of(file: FamilyFile) -> dict[str, ActionLayout]:
+    """What the actions of a family make, by its file."""
+    items = {one.items.argument for one in file.readings.values() if one.items is not None}
+    return {
+        name: ActionLayout(
+            makes=dict(one.makes),
+            way=_way(one),
+            whole_site=one.per == "site",
+            item=next((argument for argument in one.arguments if argument in items), ""),
+        )
+        for name, one in file.actions.items()
+    }
+
+
+def _way(one: ReadingFile | ActionFile) -> str:
+    return next((name for name in WAYS if getattr(one, name, None) is not None), "")
+
+
+def generic_layout(file: FamilyFile, **more: Any) -> GenericLayout:
+    """A layout of this family; ``more``: the other fields of ``GenericLayout``."""
+    ways = {name: _way(one) for name, one in file.readings.items()}
+    return GenericLayout(family=file.family, actions=actions_of(file), readings=ways, model=file.model, **more)

@@ -1,0 +1,54 @@
+"""`failover attach`: the view of a run that another process leads, made of its record."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+
+from simulator.solace.layout import TransactionLayout, VpnLayout
+from tests.cli.processes import Bench
+from tests.cli.shell import VPN, Shell
+
+MakeBench = Callable[..., Bench]
+
+
+def test_a_run_that_has_ended(shell: Shell) -> None:
+    """Law: of a finished run it shows the report, and ends with the exit code of the run; with --json every event."""
+    assert shell("controlled", "Risk_VPN", "--yes").code == 0
+    ended = shell("attach", "last")
+    assert (ended.code, "solace/controlled: ny to nj: DONE" in ended.out) == (0, True)
+    events = shell("attach", "last", "--json").values
+    assert events[-1]["result"]["outcome"] == "done"
+    assert events[0]["event"]["kind"] == "run.created"
+    assert shell("controlled", "Risk_VPN", "--yes").code == 3
+    assert shell("attach", "last").code == 3
+
+
+def test_no_run(shell: Shell) -> None:
+    """Law: without a run there is nothing to follow."""
+    assert shell("attach", VPN).code != 0
+
+
+@pytest.mark.realtime
+def test_a_run_under_way(make_bench: MakeBench) -> None:
+    """Law: another terminal shows the rows and the open question with the command that answers it; Ctrl-C detaches and
+    the run continues; answered, both end."""
+    transaction = TransactionLayout(xid="1-01-01")
+    bench = make_bench(vpns=(VpnLayout("V", backlog=10, transactions=(transaction,)), VpnLayout("W", backlog=10)))
+    leader = bench.terminal("controlled", "--all", "--yes")
+    leader.until("DECISION NEEDED")
+    follower = bench.terminal("attach", columns=160)
+    follower.until("ASKS xa")
+    follower.until("failover decide commit|rollback|stop V --gate xa --item 1-01-01")
+    follower.type("\x03")
+    assert follower.end() == 0
+    assert "detached; the run continues: failover attach 2" in follower.words
+    again = bench.terminal("attach", columns=160)
+    again.until("OPEN QUESTION xa, V")
+    answer = ("--gate", "xa", "--item", "1-01-01", "--reason", "the log says so")
+    for names in (("W",), ("V", "W")):  # W asks nothing: the answer is not taken for V alone
+        assert bench.here("decide", "commit", *names, *answer).code == 2
+    assert bench.here("decide", "commit", "V", *answer).code == 0
+    assert (leader.end(), again.end()) == (0, 0)
+    assert "DONE after" in again.text

@@ -1,0 +1,201 @@
+"""Mistakes in family files and runbooks, made in copies of the three that come with the program: each is found by lint,
+with its line, or by exploration, with its story."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+
+from adapters.declared.family import family_of
+from orchestrator.documents.loader import read_family, read_runbook
+from orchestrator.operations.declared_families import findings_of_file, offer_families
+from proof.exploration.generic.family import Generic
+from proof.exploration.search import explore
+from tests.families.planted import Steps, before_it_stops, copied, edited, never_drained
+
+
+class Mistake(NamedTuple):
+    """``where``: the family's file, or one of its runbooks; ``found``: a code of lint, or rules of exploration."""
+
+    where: str
+    old: str
+    new: str
+    found: str
+
+    @property
+    def family(self) -> str:
+        return self.where.partition("/")[0]
+
+
+_CLOSED = "      - {on: source, reading: access, where: {writable: false}, say: the source takes messages again}\n"
+_UNDO = (
+    "      require:\n        - {on: target, reading: access, where: {writable: false}, "
+    'say: "the target takes messages, so opening the source could make two active sites"}\n'
+)
+
+
+def _without(name: str) -> Callable[[Steps], None]:
+    """Leaves a step out."""
+
+    def edit(steps: Steps) -> None:
+        steps[:] = [step for step in steps if step["id"] != name]
+
+    return edit
+
+
+LINTED: Mapping[str, Mistake] = {
+    "a facet on the wrong type": Mistake(
+        "redis", "serves: {from: /serves, type: bool", "serves: {from: /serves, type: number", "facet-type"
+    ),
+    "a unit that is missing": Mistake("rabbitmq", ", unit: message", "", "no-unit"),
+    "a rate taken for a depth": Mistake("redis", "unit: byte", "unit: byte/s", "rate"),
+    "an inverse that is none": Mistake("redis", "inverse: open", "inverse: close", "no-inverse"),
+    "an inverse of nothing": Mistake("redis", "makes: {serves: true, gated: false}", "makes: {}", "no-inverse"),
+    "a unit that is not what waits": Mistake("redis", "  backlog: byte\n", "  backlog: key\n", "two-units"),
+    "a value that never means true": Mistake(
+        "rabbitmq", "type: bool, true_when: 1}", "type: bool, true_when: []}", "never-true"
+    ),
+    "a program that changes in a reading": Mistake(
+        "postgresql", 'exec: [pg_controldata, "{data}"]', 'exec: [rm, "{data}"]', "reading-changes"
+    ),
+    "a word that changes in a reading": Mistake(
+        "redis", '"{port}", CLIENT, LIST]', '"{port}", CONFIG, SET, x, y]', "reading-changes"
+    ),
+    "a parameter in quotes": Mistake(
+        "postgresql", "where datname = :service order", "where datname = ':service' order", "sql-text"
+    ),
+    "an inverse that is not there": Mistake("rabbitmq", "inverse: open", "inverse: opened", "unknown-action"),
+    "a secret in argv": Mistake(
+        "redis", "exec: [redis-cli, -e,", "exec: [redis-cli, --password=hunter2, -e,", "secret-written"
+    ),
+    "a secret in a body": Mistake(
+        "rabbitmq", "body: {configure:", "body: {password: hunter2, configure:", "secret-written"
+    ),
+    "an option that is a secret": Mistake(
+        "redis", "options:\n", "options:\n  auth_token: {says: x}\n", "option-secret"
+    ),
+    "a reading that changes": Mistake(
+        "rabbitmq", "http: {get: [api, permissions", "http: {put: [api, permissions", "reading-changes"
+    ),
+    "a path in one part": Mistake("rabbitmq", "[api, permissions,", "[api/permissions,", "path-part"),
+    "half a word": Mistake("rabbitmq", '"{shovel}"', '"x-{shovel}"', "half-word"),
+    "an option that nobody gives": Mistake("rabbitmq", '"{shovel}"', '"{shovl}"', "unknown-option"),
+    "a shell": Mistake("redis", "exec: [redis-cli, -e,", "exec: [sh, -c, redis-cli, -e,", "shell"),
+    "something that nothing makes": Mistake("redis", "makes: {gated: false}", "makes: {gate: false}", "makes-what"),
+    "no reading of who serves": Mistake("redis", ", facet: serves}", "}", "no-serves"),
+    "two links": Mistake(
+        "rabbitmq", "type: bool, true_when: 1}", "type: bool, true_when: 1, facet: link}", "facet-twice"
+    ),
+    "a rule that follows from itself": Mistake(
+        "redis", "link: {either_end: {follows: true}}", "link: {only_while: {serves: true}}", "model-rule"
+    ),
+    "called idempotent, and it is not": Mistake(
+        "rabbitmq", "      - delete: [api, connections", "      - post: [api, connections", "not-idempotent"
+    ),
+    "an option in the text of a statement": Mistake(
+        "postgresql", "rolname = :writers", "rolname = '{writers}'", "sql-text"
+    ),
+    "the end of the log is not read again": Mistake(
+        "postgresql/controlled",
+        "        where: {replayed: {reaches: {on: source, reading: control, field: ended}}}\n",
+        "        where: {linked: true}\n",
+        "not-reconfirmed",
+    ),
+    "the end of the log of a source that may write on": Mistake(
+        "postgresql/controlled", "{closed: true, writes: false}}\n", "{closed: true}}\n", "mark-not-gated"
+    ),
+    "a step of an action that is not there": Mistake(
+        "rabbitmq/controlled", "do: {on: target, action: open}", "do: {on: target, action: opens}", "unknown-action"
+    ),
+    "a check of a field that is not there": Mistake(
+        "rabbitmq/controlled", "where: {waiting: 0}}", "where: {waitng: 0}}", "unknown-field"
+    ),
+}
+EXPLORED: Mapping[str, Mistake] = {
+    "it takes over without asking the source": Mistake(
+        "rabbitmq/controlled", _CLOSED, "", "promoted-unconfirmed two-active"
+    ),
+    # Of the target nothing is known that waits, so no reading ends the wait.
+    "the drain is read at the target": Mistake(
+        "rabbitmq/controlled",
+        "{on: source, reading: backlog, where: {waiting: 0}",
+        "{on: target, reading: backlog, where: {waiting: 0}",
+        "dead-end",
+    ),
+    "it is rolled back without asking the target": Mistake(
+        "rabbitmq/controlled", _UNDO, "", "promoted-unconfirmed two-active"
+    ),
+}
+# Whole steps that are moved or left out.
+EDITED: Mapping[str, tuple[str, Callable[[Steps], None], str]] = {
+    "it promotes before it stops": ("rabbitmq/controlled", before_it_stops, "promoted-unconfirmed two-active"),
+    "nothing waits for the drain": ("rabbitmq/controlled", never_drained, "promoted-undrained messages-left"),
+    "nobody answers for the fence": (
+        "rabbitmq/uncontrolled",
+        _without("unfenced"),
+        "promoted-unconfirmed two-active",
+    ),
+}
+
+
+def planted(folder: Path, mistake: Mistake) -> tuple[Path, Path, int]:
+    """The copy of the family's file, the file with the mistake, and the line where that begins."""
+    path = copied(folder, mistake.family)
+    where = folder / f"{mistake.where}.yaml"
+    text = where.read_text()
+    assert mistake.old in text, mistake.old
+    every = mistake.old.startswith("{on:")
+    where.write_text(text.replace(mistake.old, mistake.new, -1 if every else 1))
+    return path, where, text[: text.index(mistake.old)].count("\n") + 1
+
+
+@pytest.mark.parametrize("name", LINTED)
+def test_lint_finds_it(name: str, tmp_path: Path) -> None:
+    """Law: the finding has the file of the mistake and a line that is not below it."""
+    offer_families()
+    path, where, line = planted(tmp_path, LINTED[name])
+    found = [one for one in findings_of_file(path) if one.code == LINTED[name].found]
+    assert found, [str(one) for one in findings_of_file(path)]
+    lines = [one.line for one in found if one.file == str(where)]
+    assert [one for one in lines if one is not None and one <= line + 1], (line, found)
+
+
+@pytest.mark.parametrize("name", EXPLORED)
+def test_exploration_finds_it(name: str, tmp_path: Path) -> None:
+    """Law: the rule that it breaks is named, and so is the way to it."""
+    offer_families()
+    path, where, _ = planted(tmp_path, EXPLORED[name])
+    assert is_found(path, where, EXPLORED[name].found)
+
+
+@pytest.mark.parametrize("name", EDITED)
+def test_exploration_finds_a_missing_step(name: str, tmp_path: Path) -> None:
+    """Law: the same of whole steps."""
+    offer_families()
+    where, edit, rules = EDITED[name]
+    path = copied(tmp_path, where.partition("/")[0])
+    edited(tmp_path / f"{where}.yaml", edit)
+    assert is_found(path, tmp_path / f"{where}.yaml", rules)
+
+
+def is_found(path: Path, where: Path, rules: str) -> bool:
+    """Is one of these rules broken, by a way that is told?"""
+    file = read_family(path).result()
+    family = family_of(file, path.with_name(file.family))
+    runbook = read_runbook(where).result()
+    actions = family.adapters[family.name].actions  # type: ignore[attr-defined]
+    walk = explore(runbook, actions, states_max=20_000, disturbances_max=1, family=Generic(family, runbook))
+    found = [one for one in walk.found if one.rule in rules.split()]
+    assert found, {one.rule for one in walk.found}
+    return all(one.ways for one in found)
+
+
+@pytest.mark.parametrize("family", ["postgresql", "redis", "rabbitmq"])
+def test_control_the_shipped_ones_have_none(family: str, tmp_path: Path) -> None:
+    """Negative control: the files that the mistakes are made in are without one."""
+    offer_families()
+    assert findings_of_file(copied(tmp_path, family)) == []
+    assert len(LINTED) + len(EXPLORED) + len(EDITED) >= 25

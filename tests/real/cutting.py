@@ -1,0 +1,58 @@
+"""A controlled move that loses the link between both sites while the target is still behind."""
+
+from __future__ import annotations
+
+import random
+import re
+from pathlib import Path
+
+from tests.real.commands import ROOT, Operator
+from tests.real.relay import Relay
+
+SLOW_S = 0.5
+
+
+def impatient(folder: Path, name: str) -> str:
+    """A copy of a shipped runbook that waits 1 s for a link in place of 30, so that a test need not."""
+    text = (ROOT / f"runbooks/{name}.yaml").read_text()
+    assert "grace: 30s" in text
+    copy = folder / "impatient.yaml"
+    copy.write_text(text.replace("grace: 30s", "grace: 1s"))
+    return str(copy)
+
+
+def cut_in_drain(pair: Operator, way: Relay, words: list[str], *, seed: int, closing: int = 2) -> tuple[int, str]:
+    """Run a move, and cut ``way`` once the step ``closing`` has closed its source; the exit code, and what was said.
+
+    What was written last is on its way for ``SLOW_S`` then, so the target cannot have it. Runs with an odd ``seed`` are
+    killed later and resumed.
+    """
+    chance = random.Random(seed)
+    way.delay_s = SLOW_S
+    said, after_cut = "", None
+    kill_after = chance.randint(1, 4) if seed % 2 else None
+    with pair.start(*words) as process:
+        assert process.stdout is not None  # it is a pipe
+        for line in process.stdout:
+            said += line
+            if after_cut is None and re.search(rf"\[{closing}/\d+\] done", line):
+                way.cut()
+                after_cut = 0
+            elif after_cut is not None:
+                after_cut += 1
+                if after_cut == kill_after:
+                    process.kill()
+    assert after_cut is not None, said
+    code = process.returncode
+    if code < 0:
+        code, more = pair.run("resume")
+        said += more
+    way.delay_s = 0.0
+    return code, said
+
+
+def at_risk(said: str, unit: str) -> int:
+    """How much an escalation put at risk, as it says itself."""
+    found = re.search(rf"([\d,]+) {unit}s? at risk", said)
+    assert found is not None, said
+    return int(found[1].replace(",", ""))

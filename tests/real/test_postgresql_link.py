@@ -1,0 +1,38 @@
+"""The link of a PostgreSQL pair is lost before the standby has everything: the move is rolled back."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+from tests.real.cutting import cut_in_drain, impatient
+from tests.real.postgresql import Load, Pair, a_pair, wait_for
+
+pytestmark = [pytest.mark.realtime, pytest.mark.long]
+
+
+@pytest.fixture(scope="module")
+def pair() -> Iterator[Pair]:
+    """A pair for all tests; each leaves ny the primary, and nj following."""
+    with a_pair() as made:
+        yield made
+
+
+@pytest.mark.parametrize("seed", [1, *(pytest.param(one, marks=pytest.mark.long) for one in range(2, 26))])
+def test_rolled_back(pair: Pair, seed: int) -> None:
+    """Law: without an answer the move is rolled back: the source takes writes again, and no accepted row is lost."""
+    ny, nj = pair.sites.values()
+    with Load(pair) as load:
+        wait_for(lambda: len(load.accepted) > 50)
+        words = ["controlled", "--service", "shop", "--from", "ny", "--yes"]
+        words += ["--runbook", impatient(pair.folder, "postgresql/controlled")]
+        code, text = cut_in_drain(pair, pair.ways["ny"], words, seed=seed, closing=6)
+        assert code == 5, text
+        before = len(load.accepted)
+        wait_for(lambda: len(load.accepted) > before + 20)
+        pair.ways["ny"].heal()
+    assert (ny.is_standby, nj.is_standby) == (False, True)
+    assert {site for _, site in load.accepted.values()} == {"ny"}
+    for site in (ny, nj):
+        wait_for(lambda site=site: not load.lost_at(site))

@@ -1,0 +1,69 @@
+"""The link of a Redis pair is lost before the replica has everything: the move is rolled back, or escalated."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.real.cutting import at_risk, cut_in_drain, impatient
+from tests.real.postgresql import wait_for
+from tests.real.redis import Load, Pair, a_pair
+from tests.real.test_redis import goes_on
+
+pytestmark = pytest.mark.realtime
+PING = len("*1\r\n$4\r\nPING\r\n")
+
+
+@pytest.fixture
+def pair(tmp_path: Path) -> Iterator[Pair]:
+    """A pair for a test that breaks it."""
+    with a_pair(tmp_path) as made:
+        yield made
+
+
+def size_of(number: int) -> int:
+    """The bytes of replication that a write of the load is."""
+    key = f"number:{number}"
+    return len(f"*3\r\n$3\r\nSET\r\n${len(key)}\r\n{key}\r\n$1\r\n1\r\n")
+
+
+def moved(pair: Pair, load: Load, seed: int, *answer: str) -> tuple[int, str]:
+    """A controlled move from ny under load, whose link is lost."""
+    wait_for(lambda: len(load.accepted) > 50)
+    words = ["controlled", "--service", "cache", "--yes", "--runbook", impatient(pair.folder, "redis/controlled")]
+    code, text = cut_in_drain(pair, pair.ways["ny"], [*words, *answer], seed=seed, closing=4)
+    pair.ways["ny"].heal()
+    goes_on(load)
+    return code, text
+
+
+SEEDS = [1, *(pytest.param(one, marks=pytest.mark.long) for one in range(2, 26))]
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_rolled_back(pair: Pair, seed: int) -> None:
+    """Law: without an answer the move is rolled back: the source takes writes again, and no accepted one is lost."""
+    with Load(pair) as load:
+        code, text = moved(pair, load, seed)
+        assert code == 5, text
+    assert [server.role for server in pair.servers.values()] == ["master", "slave"]
+    assert {site for _, site in load.accepted.values()} == {"ny"}
+    for server in pair.servers.values():
+        wait_for(lambda server=server: not load.lost_at(server))
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_escalated(pair: Pair, seed: int) -> None:
+    """Law: what an escalation loses is exactly what it called at risk: that many bytes are the lost writes, and pings."""
+    with Load(pair) as load:
+        code, text = moved(pair, load, seed + 1, "--on-bridge-loss", "escalate")
+        assert code == 9, text
+    ny, nj = pair.servers.values()
+    assert [ny.role, nj.role] == ["slave", "master"]
+    lost = load.lost_at(nj)
+    assert {load.accepted[number][1] for number in lost} == {"ny"}
+    pings = at_risk(text, "byte") - sum(size_of(number) for number in lost)
+    assert lost
+    assert (pings >= 0, pings % PING) == (True, 0), (pings, text)
