@@ -19,6 +19,7 @@ from orchestrator.model import events as ev
 from orchestrator.notifications.command import LEFT, CommandSender, kill
 from orchestrator.notifications.message import Message, message_of
 from tests.hooks.hooking import RUN, SECRET, lines_of
+from tests.process_state import ends, has_ended
 
 pytestmark = pytest.mark.realtime
 
@@ -57,14 +58,6 @@ def failure_of(sender: CommandSender, message: Message | None = None) -> HookFai
     with pytest.raises(HookFailed) as caught:
         sender(message or a_message())
     return caught.value
-
-
-def is_gone(pid: int) -> bool:
-    """Has the process ended? A zombie has, whoever is to bury it."""
-    try:
-        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] in "ZX"
-    except FileNotFoundError:
-        return True
 
 
 def test_the_event_is_on_its_input(tmp_path: Path) -> None:
@@ -141,11 +134,7 @@ def test_a_command_that_never_ends_is_killed_with_its_children(tmp_path: Path) -
     failure = failure_of(a_sender("sh", "-c", text, timeout_s=1.0))
     assert str(failure) == "no end within 1s: waiting"
     pids = [int(word) for word in path.read_text().split()]
-    clock = SystemClock()
-    until = clock.now() + 10
-    while not all(map(is_gone, pids)) and clock.now() < until:
-        clock.sleep(0.02)
-    assert all(map(is_gone, pids))
+    assert all(map(ends, pids))
 
 
 def test_who_cannot_wait_any_longer_cuts_it_off() -> None:
@@ -181,12 +170,11 @@ def test_one_that_cannot_be_killed_holds_nothing_up(tmp_path: Path, is_cut_off: 
         assert str(failure).endswith(f"; process {stuck[0]} cannot be ended")
         again = failure_of(sender)
         assert (again.cause, str(again)) == (LEFT, f"process {stuck[0]} of an earlier attempt does not end")
-        assert not is_gone(stuck[0]) and len(set(stuck)) == 1
+        assert not has_ended(stuck[0]) and len(set(stuck)) == 1
     finally:
         hangs.unlink()
         os.kill(stuck[0], 9)
-    while not is_gone(stuck[0]):
-        SystemClock().sleep(0.02)
+    assert ends(stuck[0])
     halted.clear()
     sender(a_message())
 

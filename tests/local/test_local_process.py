@@ -11,35 +11,20 @@ from pathlib import Path
 
 import pytest
 
-from adapters.local.process import Ended, run
+from adapters.local import guardian
+from adapters.local.process import Ended, Waiting, run
 from orchestrator.clock import Clock, SystemClock, VirtualClock
+from orchestrator.interpreter import isolated
+from tests.process_state import ends
 
 pytestmark = pytest.mark.realtime
 
 ENVIRONMENT = {"PATH": "/usr/bin:/bin"}
+GUARDIAN = Path(guardian.__file__)
 
 
 def sh(script: str, *, timeout_s: float = 10.0, clock: Clock | None = None) -> Ended:
     return run(["/bin/sh", "-c", script], ENVIRONMENT, timeout_s=timeout_s, clock=clock or SystemClock())
-
-
-def is_running(pid: int, within_s: float = 5.0) -> bool:
-    """Is it still there after so long? What was killed is gone a moment later, on a busy machine."""
-    clock = SystemClock()
-    end = clock.now() + within_s
-    while is_listed(pid):
-        if clock.now() >= end:
-            return True
-        clock.sleep(0.01)
-    return False
-
-
-def is_listed(pid: int) -> bool:
-    """A process that has ended and is still listed does not count."""
-    try:
-        return Path(f"/proc/{pid}/stat").read_text(encoding="ascii").rsplit(")", 1)[1].split()[0] != "Z"
-    except (FileNotFoundError, ProcessLookupError):
-        return False
 
 
 @pytest.mark.parametrize(
@@ -93,14 +78,14 @@ def test_one_that_hangs_is_ended(script: str) -> None:
     """Law: at the end of its time a program is ended, also one that does not want to, and is gone then."""
     ended = sh(script, timeout_s=0.3)
     assert ended.code is None
-    assert not is_running(int(ended.output.split()[0]))
+    assert ends(int(ended.output.split()[0]))
 
 
 def test_what_it_started_is_ended_with_it() -> None:
     """Law: nothing of its group is left when its time is up, though it has ended itself."""
     ended = sh("sleep 60 & echo $!; exit 0", timeout_s=0.3)
     assert ended.code is None
-    assert not is_running(int(ended.output))
+    assert ends(int(ended.output))
 
 
 def test_one_that_ends_when_asked_to_says_its_last_words() -> None:
@@ -120,6 +105,32 @@ def test_what_cannot_begin_is_an_error_of_the_system() -> None:
     """Law: a program that is not there was not run, and that is told apart from one that failed."""
     with pytest.raises(FileNotFoundError):
         run(["/no/such/program"], ENVIRONMENT, timeout_s=1, clock=SystemClock())
+
+
+def test_guardians_in_advance() -> None:
+    """Law: commands of one session are run by guardians that were started in advance; one that died is not used, and none
+    is left when the session ends."""
+    before, waiting = children(), Waiting()
+    said = []
+    for word in ("one", "two", "three", "four"):
+        ended = run(["/bin/echo", word], ENVIRONMENT, timeout_s=10, clock=SystemClock(), waiting=waiting)
+        said.append((ended.code, ended.output))
+        victim = min(children() - before, key=int)
+        os.kill(int(victim), signal.SIGKILL)
+        assert ends(int(victim))
+    assert said == [(0, f"{word}\n".encode()) for word in ("one", "two", "three", "four")]
+    assert len(children() - before) >= 2
+    waiting.close()
+    assert children() == before
+
+
+def test_a_job_that_breaks_off_is_not_run(tmp_path: Path) -> None:
+    """Law: a guardian that was told a part of a command runs nothing."""
+    mark = tmp_path / "ran"
+    job = b"30 2\n/usr/bin/touch\0" + os.fsencode(mark)[:5]
+    done = subprocess.run(isolated(str(GUARDIAN)), input=job, capture_output=True, check=False)
+    assert (done.returncode, done.stdout, done.stderr) == (0, b"", b"")
+    assert not mark.exists()
 
 
 def gone_within(pid: int, seconds: float) -> bool:
