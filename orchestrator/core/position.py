@@ -321,12 +321,16 @@ class Positions:
 
 
 def courses_of(plan: ev.Plan) -> dict[str, PositionHistory]:
-    """By service, the course at the start of a run: with what was read for its plan."""
+    """By service, the course at the start of a run: with what was read for its plan. What was read again since is
+    old, however young: an earlier run may have read it before a change."""
     settle = {step.id: step.settle for step in plan.runbook.steps}
     courses = {service: PositionHistory(settle, plan.runbook.family) for service in plan.services}
-    newest = max((one.seen.asked_at for one in plan.read_before), default=0.0)
+    by_time = sorted(plan.read_before, key=lambda one: one.seen.asked_at)
+    newest = by_time[-1].seen.asked_at if by_time else 0.0
+    last = {(one.service, one.seen.on, one.seen.reading): one.seen.asked_at for one in by_time}
     for one in plan.read_before:
         if one.service in courses:
             at = one.seen.asked_at
-            courses[one.service].see(one.seen, at, is_old=newest - at > FRESH_S)
+            is_old = newest - at > FRESH_S or at < last[one.service, one.seen.on, one.seen.reading]
+            courses[one.service].see(one.seen, at, is_old=is_old)
     return courses

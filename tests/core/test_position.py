@@ -376,3 +376,11 @@ def test_two_standby_sites_that_were_read_together() -> None:
     at, now = read(T + 5, target=A)
     dark.take(now, at)
     assert [one.since for one in dark.gaps] == [T]
+
+
+def test_a_reading_of_an_earlier_run_is_no_moment_beside_a_newer_one() -> None:
+    """Law (promise 17): a site that was standby before an earlier run made it active shows no moment without an active
+    site, however short ago that was."""
+    found = (role("target", S, T - 2), role("source", S, T), role("target", A, T + 0.004))
+    [served] = courses_of(before(*found)).values()
+    assert (served.gaps, served.position.serves) == ([], "target")
