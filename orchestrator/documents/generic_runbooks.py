@@ -137,7 +137,7 @@ def _controlled(file: FamilyFile) -> Steps:
             "do": {"on": "target", "action": opens},
             "expect": facets.shown(opens, "target"),
         },
-        *becoming_mate(file, "controlled"),
+        *(one | {"unless_escalated": True} for one in becoming_mate(file, "controlled")),
     ]
 
 

@@ -211,6 +211,7 @@ class Approval(_Strict):
 
 class Step(_Strict):
     """One step. ``only_if``: the step is left out when this is read as false; unknown is asked again, then fails it.
+    ``unless_escalated``: it is left out after an escalation, since it would drop what the source alone has.
     ``never``: what ends a wait in failure as soon as it is read as true. ``hold``: how long a goal must hold without
     a break. ``compare``: a rule over readings of both sites. Durations are seconds once loaded.
 
@@ -230,6 +231,7 @@ class Step(_Strict):
     id: str = Field(pattern=r"^[a-z][a-z0-9-]*$")
     title: str
     only_if: tuple[Check, ...] = ()
+    unless_escalated: bool = False
     require: tuple[Check, ...] = ()
     reconfirm: tuple[Check, ...] = ()
     foresee: str | None = None

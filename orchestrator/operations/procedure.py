@@ -11,6 +11,8 @@ from orchestrator.model.runbook import Check, Do, GuardBreak, Stall, Step, forma
 def step_lines(step: Step) -> Iterator[str]:
     """Everything a step says, in the order in which it matters."""
     yield from _checks("only if", step.only_if)
+    if step.unless_escalated:
+        yield "only if  the run was not escalated"
     yield from _checks("require", step.require)
     yield from _checks("confirm", step.reconfirm)
     if step.claim is not None:

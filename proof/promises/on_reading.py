@@ -26,6 +26,7 @@ def judge_reading(case: Case, lane: Passage, event: Plain, at: float) -> Iterato
         case "action.intended":
             yield from _stands_on_nothing(lane, step, event, at)
             yield from _does_not_apply(lane, step, event)
+            yield from _drops_what_was_given_up(lane, step, event)
             yield from _tried_too_often(lane, step, event)
             yield from _sent_before_proof(lane, step, event)
         case "step.done":
@@ -85,6 +86,14 @@ def _does_not_apply(lane: Passage, step: Plain, event: Plain) -> Iterator[Broken
     if step["only_if"] and not is_partly and not lane.applies and not event.get("undo"):
         yield Broken(
             17, f"{lane.service}: {step['id']} is done, and whether it applies was not read since it started"
+        )
+
+
+def _drops_what_was_given_up(lane: Passage, step: Plain, event: Plain) -> Iterator[Broken]:
+    """Promise 3: what an escalation put at risk stays where it is: a step that would drop it is left out."""
+    if step.get("unless_escalated") and lane.is_escalated and not event.get("undo"):
+        yield Broken(
+            3, f"{lane.service}: {step['id']} is done after an escalation, and drops what the source alone has"
         )
 
 
@@ -159,7 +168,9 @@ def _unmarked(lane: Passage, step: Plain) -> Iterator[Broken]:
 
 
 def _left_out(lane: Passage, step: Plain) -> Iterator[Broken]:
-    """Promise 17: a step is left out once it was read that it does not apply."""
+    """Promise 17: a step is left out once it was read that it does not apply, or would drop what was given up."""
+    if step.get("unless_escalated") and lane.is_escalated:
+        return
     if lane.round is None or lane.round.holds(step["only_if"]) is not False:
         yield Broken(17, f"{lane.service}: {step['id']} is left out, and that it does not apply was not read")
 

@@ -65,6 +65,14 @@ def test_a_step_that_does_not_apply_is_skipped() -> None:
     assert (lane.step, lane.stage, lane.changed, lane.undo) == (1, Stage.BETWEEN, False, ())
 
 
+@pytest.mark.parametrize(("status", "first"), [("escalating", "step.skipped"), ("committed", "action.intended")])
+def test_what_would_drop_what_was_given_up_is_left_out(status: str, first: str) -> None:
+    """After an escalation a step that would drop what the source alone has is left out, without a reading."""
+    plan = a_plan({**DEMOTE, "unless_escalated": True}, ACTIVATE)
+    lane = see(a_lane(status=status), bridge("bound"))
+    assert kinds(decide(plan, lane, T0, attended=False)) == [first]
+
+
 def test_a_step_that_applies_begins() -> None:
     """An ``only_if`` that was read as true lets the step begin; its preconditions are read anew after it."""
     lane = see(a_lane(), bridge("bound"))

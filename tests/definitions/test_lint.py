@@ -214,6 +214,7 @@ SHAPES = [
     (POINT, POINT + UNDO.replace("undo:", "undo: # <-"), "undo-after-point-of-no-return", "move the point"),
     (POINT, UNDO, "no-point-of-no-return", "mark the step"),
     ("    delay: 1s", "    delay: 1s\n    point_of_no_return: true # <-", "second-point-of-no-return", ""),
+    (f"    {PROMOTE}", f"    unless_escalated: true # <-\n    {PROMOTE}", "left-out-too-early", ""),
     ("    until:", "    point_of_no_return: true # <-\n    until:", "idle-point-of-no-return", ""),
     (f"{PROMOTE}\n{PROMOTED}", "do: {on: target, action: flush}\n", "needs-expect", "say which reading"),
     (STALL, "", "waits-for-ever", "give it when_stalled"),

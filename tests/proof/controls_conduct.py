@@ -215,6 +215,33 @@ def _left_out(harm: bool) -> Whole:
     return run
 
 
+@CONDUCT(17, "move is left out, and that it does not apply was not read")
+def _left_out_without_an_escalation(harm: bool) -> Whole:
+    return _given_up(harm, "step.skipped")
+
+
+@CONDUCT(3, "move is done after an escalation, and drops what the source alone has")
+def _drops_what_was_given_up(harm: bool) -> Whole:
+    return _given_up(not harm, "action.intended")
+
+
+def _given_up(is_kept: bool, then: str) -> Whole:
+    """A step that is left out after an escalation, with one before it or without."""
+    run = Whole(step(do=TURN, unless_escalated=True))
+    run.started()
+    if not is_kept:
+        run.ask("go", "escalate")
+        run.judge.answered(SERVICE, {"gate": "go", "item": None, "why": ""}, "escalate", "ann")
+        run.say("go", "escalate")
+        ruling = {"choice": "escalate", "by": "ann", "reason": "known"}
+        run.tell("lane.escalated", step="move", at_risk=None, ruling=ruling)
+    if then == "action.intended":
+        run.tries()
+    else:
+        run.tell(then, step="move")
+    return run
+
+
 def _doubtful(effect: str = "doubtful", **more: Any) -> Whole:
     run = Whole(step(do=TURN, expect=[_READY], **more))
     run.started()

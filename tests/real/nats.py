@@ -24,6 +24,7 @@ import pytest
 
 from tests.real.commands import Operator
 from tests.real.postgresql import wait_for
+from tests.real.relay import Relay
 
 nats = pytest.importorskip("nats", reason="no client of NATS: pip install nats-py")
 
@@ -189,63 +190,11 @@ async def connected(port: int, user: str) -> Any:
     )
 
 
-class Link:
-    """Passes bytes on between the two servers, until it is cut: then the connections stay, and nothing comes through."""
-
-    def __init__(self, server: int) -> None:
-        self._server = server
-        self._is_whole = threading.Event()
-        self._is_whole.set()
-        self._lines: list[socket.socket] = []
-        self._door = socket.create_server(("127.0.0.1", 0))
-        self.port = int(self._door.getsockname()[1])
-        threading.Thread(target=self._open, daemon=True).start()
-
-    def _open(self) -> None:
-        with suppress(OSError):
-            while True:
-                near, _ = self._door.accept()
-                try:
-                    far = socket.create_connection(("127.0.0.1", self._server))
-                except OSError:
-                    near.close()
-                    continue
-                self._lines += [near, far]
-                for one, other in ((near, far), (far, near)):
-                    threading.Thread(target=self._pass_on, args=(one, other), daemon=True).start()
-
-    def _pass_on(self, one: socket.socket, other: socket.socket) -> None:
-        with suppress(OSError):
-            while data := one.recv(65536):
-                self._is_whole.wait()
-                other.sendall(data)
-        for line in (one, other):
-            with suppress(OSError):
-                line.shutdown(socket.SHUT_RDWR)
-
-    @contextmanager
-    def cut(self) -> Iterator[None]:
-        """It is cut for as long as the block lasts."""
-        self._is_whole.clear()
-        try:
-            yield
-        finally:
-            self._is_whole.set()
-
-    def end(self) -> None:
-        """Close everything."""
-        self._is_whole.set()
-        for line in (self._door, *self._lines):
-            with suppress(OSError):
-                line.shutdown(socket.SHUT_RDWR)
-            line.close()
-
-
 @dataclass
 class Pair(Operator):
-    """The two servers, the link between them, and an inventory."""
+    """The two servers, and an inventory. ``way``: from nj to ny, through which all that both tell each other goes."""
 
-    link: Link
+    way: Relay
     servers: dict[str, Server] = field(default_factory=dict)
 
     def in_order(self) -> tuple[Server, Server]:
@@ -283,8 +232,8 @@ def a_pair() -> Iterator[Pair]:
 @contextmanager
 def _pair_in(folder: Path) -> Iterator[Pair]:
     ny_port, nj_port, leaf = free_ports(3)
-    pair = Pair(folder, Link(leaf), variables={"NATS_PASSWORD": PASSWORD})
-    remote = f'remotes: [{{urls: ["nats://leaf:{PASSWORD}@127.0.0.1:{pair.link.port}"], account: APP}}], reconnect: 1'
+    pair = Pair(folder, Relay(leaf), variables={"NATS_PASSWORD": PASSWORD})
+    remote = f'remotes: [{{urls: ["nats://leaf:{PASSWORD}@127.0.0.1:{pair.way.port}"], account: APP}}], reconnect: 1'
     pair.servers["ny"] = Server("ny", ny_port, folder / "ny", f"listen: 127.0.0.1:{leaf}")
     pair.servers["nj"] = Server("nj", nj_port, folder / "nj", remote)
     (folder / "state").mkdir(mode=0o700)
@@ -298,7 +247,7 @@ def _pair_in(folder: Path) -> Iterator[Pair]:
     finally:
         ny.stop()
         nj.stop()
-        pair.link.end()
+        pair.way.close()
 
 
 def make_streams(ny: Server, nj: Server) -> None:

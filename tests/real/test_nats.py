@@ -219,14 +219,14 @@ def test_a_link_that_is_cut() -> None:
     with a_pair() as pair, Load(pair) as load:
         ny, nj = pair.servers.values()
         wait_for(lambda: len(load.accepted) > 50)
-        with pair.link.cut():
-            behind = len(load.accepted)
-            wait_for(lambda: len(load.accepted) > behind + 200)
-            wait_for(lambda: nj.info()["mirror"]["active"] > 3_000_000_000)
-            assert (nj.info()["mirror"]["lag"], nj.info()["state"]["last_seq"] < behind + 200) == (0, True)
-            code, text = pair.run("controlled", "--service", "ORDERS", "--from", "ny", "--yes")
-            assert (code, "has not heard of its stream" in text) == (3, True), text
-            assert ny.takes_messages
+        pair.way.cut()
+        behind = len(load.accepted)
+        wait_for(lambda: len(load.accepted) > behind + 200)
+        wait_for(lambda: nj.info()["mirror"]["active"] > 3_000_000_000)
+        assert (nj.info()["mirror"]["lag"], nj.info()["state"]["last_seq"] < behind + 200) == (0, True)
+        code, text = pair.run("controlled", "--service", "ORDERS", "--from", "ny", "--yes")
+        assert (code, "has not heard of its stream" in text) == (3, True), text
+        assert ny.takes_messages
 
 
 @pytest.mark.long
@@ -238,16 +238,17 @@ def test_a_killed_site() -> None:
         ny, nj = pair.servers.values()
         with Load(pair) as load:
             wait_for(lambda: len(load.accepted) > 50)
-            with pair.link.cut():
-                behind = len(load.accepted)
-                wait_for(lambda: len(load.accepted) > behind + 50)
-                ny.stop()
-                code, text = pair.run(
-                    "uncontrolled", "--service", "ORDERS", "--site", "ny", "--yes", "--attest", "power is off"
-                )
-                assert code == 0, text
-                accepts(load)
-                lost = load.lost_at(nj)
+            pair.way.cut()
+            behind = len(load.accepted)
+            wait_for(lambda: len(load.accepted) > behind + 50)
+            ny.stop()
+            code, text = pair.run(
+                "uncontrolled", "--service", "ORDERS", "--site", "ny", "--yes", "--attest", "power is off"
+            )
+            assert code == 0, text
+            accepts(load)
+            lost = load.lost_at(nj)
+            pair.way.heal()
             assert lost and {load.accepted[number][1] for number in lost} == {"ny"}
             assert load.answered_twice == set()
             ny.start()

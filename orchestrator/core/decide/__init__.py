@@ -36,6 +36,8 @@ from orchestrator.model import events as ev
 from orchestrator.model.outcome import Effect
 from orchestrator.model.runbook import Check, Step
 
+KEPT = "the guarantee was given up, so what the source alone has stays there"
+
 __all__ = ["IDLE", "Ask", "ClaimSite", "Next", "Observe", "Request", "apply_ruling", "decide"]
 
 
@@ -66,6 +68,8 @@ def _in_step(plan: ev.Plan, lane: Lane, step: Step, now: float, attended: bool) 
         return emit(ev.StepStarted(step=step.id))
     if lane.stage is Stage.FAILED:
         return after_failure(plan, lane, step.id, attended)
+    if step.unless_escalated and lane.status == "escalating" and _is_untouched(lane):
+        return emit(ev.StepSkipped(step=step.id, why=KEPT))
     if step.only_if and not lane.condition_met and _is_untouched(lane):
         return only_if(plan, lane, step, now)
     if step.do is not None and step.for_each is None:

@@ -74,6 +74,13 @@ def _points(runbook: Runbook) -> Iterator[Diagnostic]:
             yield Diagnostic(
                 ("steps", index, "point_of_no_return"), Level.WARNING, "idle-point-of-no-return", sentence
             )
+    end = points[0] if points else len(runbook.steps) - 1
+    for index, step in enumerate(runbook.steps[: end + 1]):
+        if step.unless_escalated:
+            sentence = (
+                f"step {step.id} is not behind the point of no return, and an escalated run may not leave it out"
+            )
+            yield Diagnostic(("steps", index, "unless_escalated"), Level.ERROR, "left-out-too-early", sentence)
     sides = {step.do.on for step in runbook.steps if step.do is not None}
     if not points and len(sides) > 1:
         sentence = "the runbook changes both sites, and has no point of no return"
