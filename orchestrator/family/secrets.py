@@ -1,8 +1,8 @@
 """Secrets: where they come from, and how they are kept out of everything that is written.
 
 ``SecretStore`` resolves the references of an inventory. Whatever it hands out, its ``Redactor`` replaces from then
-on, also where a protocol has encoded it: percent-encoding, base64 (at any offset, as in a Basic header), XML, JSON,
-Python and shell quoting; and what is left of it where a long text was cut.
+on, also where a protocol has encoded it: percent-encoding, base64 (at any offset, as in a Basic header, and broken into
+lines), XML, JSON, Python and shell quoting; and what is left of it where a long text was cut.
 
 Must never print, log or raise with a secret, and never write one anywhere.
 """
@@ -17,6 +17,7 @@ import re
 import shlex
 import stat
 import threading
+from bisect import bisect_right
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from operator import itemgetter
 from pathlib import Path
@@ -38,6 +39,12 @@ _BEFORE_A_CUT, _BEHIND_A_CUT = re.compile(r"(?<!\s)\s*(?:\[?…|\Z)"), re.compil
 
 # What is one character of a secret to whoever writes it: a run of blanks may become one, of backslashes more.
 _PARTS = re.compile(r"\s+|\\+|.", re.DOTALL)
+# Where a long word, as base64 is, is broken into lines (of 76 columns in mail, of 64 in PEM): the break as any program
+# writes it, with what indents the next line; an error is one line, so that a blank may be all that is left of it.
+_FOLD = re.compile(
+    r"(?<=[\w+/%&#;-]{16})"
+    r"(?:\s|\\{1,8}[rnt]|(?i:%(?:25){0,3}(?:0[ad9]|20))|(?i:&(?:amp;){0,3}#(?:0{0,5}(?:10|13)|x0{0,5}[ad]);)){1,16}"
+)
 _AS_LETTERS = {"\n": "n", "\r": "r", "\t": "t", "\f": "f"}
 _NAMED = {"&": "amp", "<": "lt", ">": "gt", '"': "quot", "'": "apos"}
 _VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
@@ -69,10 +76,11 @@ class Redactor:
         if pattern is None:
             return text
         spans = [found.span(1) for found in pattern.finditer(text)]
+        spans += _across_lines(pattern, text)
         if len(text) >= _CUT_FROM:
-            spans = sorted([*spans, *self._halves.spans(text)])
+            spans += self._halves.spans(text)
         done, parts = 0, []
-        for start, end in _joined(spans):
+        for start, end in _joined(sorted(spans)):
             parts += [text[done:start], MARK]
             done = end
         return "".join([*parts, text[done:]])
@@ -246,6 +254,26 @@ def _pattern(secrets: set[str]) -> re.Pattern[str]:
         for form in coded:
             forms.append(rf"(?<!\w){_spelled(form)}(?!\w)" if alone else _spelled(form))
     return re.compile(f"(?=({'|'.join(forms)}))")
+
+
+def _across_lines(pattern: re.Pattern[str], text: str) -> Iterator[tuple[int, int]]:
+    """Where ``pattern`` fits once broken lines are joined, as spans of ``text``."""
+    ends = [found.span() for found in _FOLD.finditer(text)]
+    if not ends:
+        return
+    pieces, starts, places, begin, length = [], [], [], 0, 0  # where each piece starts: joined, and in the text
+    for end, following in (*ends, (len(text), len(text))):
+        pieces.append(text[begin:end])
+        starts.append(length)
+        places.append(begin)
+        length, begin = length + end - begin, following
+
+    def place(at: int) -> int:
+        piece = bisect_right(starts, at) - 1
+        return places[piece] + at - starts[piece]
+
+    for found in pattern.finditer("".join(pieces)):
+        yield place(found.start(1)), place(found.end(1) - 1) + 1
 
 
 def _spelled(text: str) -> str:

@@ -34,6 +34,11 @@ def _escapes(text: str, form: str) -> str:
     return "".join(one if one.isascii() and one.isalnum() else form.format(ord(one)) for one in text)
 
 
+def _folded(text: str, columns: int, end: str) -> str:
+    whole = base64.b64encode(text.encode()).decode()
+    return end.join(whole[at : at + columns] for at in range(0, len(whole), columns))
+
+
 # Each form with what it means to a reader: whoever can undo it has the secret.
 FORMS: Mapping[str, Callable[[str], str]] = {
     "as it is": str,
@@ -57,6 +62,12 @@ FORMS: Mapping[str, Callable[[str], str]] = {
     "base64 with a user": lambda text: base64.b64encode(f"admin:{text}".encode()).decode(),
     "base64 with a longer user": lambda text: base64.b64encode(f"admins:{text}".encode()).decode(),
     "base64 in JSON": lambda text: base64.b64encode(json.dumps({"p": text}).encode()).decode(),
+    "base64, as mail": lambda text: _folded(f"{'x' * 40}{text}", 76, "\r\n"),
+    "base64, as PEM": lambda text: _folded(f"{'x' * 31}{text}", 64, "\n"),
+    "base64, indented": lambda text: _folded(f"{'x' * 20}{text}", 32, "\n    "),
+    "base64, lines in JSON": lambda text: json.dumps(_folded(f"{'x' * 40}{text}", 76, "\r\n"))[1:-1],
+    "base64, lines in XML": lambda text: _folded(f"{'x' * 31}{text}", 64, "&#13;&#xA;"),
+    "base64, lines in a query": lambda text: quote(_folded(f"{'x' * 31}{text}", 64, "\r\n")),
     "HTML": html.escape,
     "XML, numbers": lambda text: "".join(
         one if one.isalnum() and one.isascii() else f"&#{ord(one)};" for one in text
@@ -99,7 +110,7 @@ def log_of(secret: str, capsys: pytest.CaptureFixture[str], path: Path, targets:
 
 def undone(text: str) -> set[str]:
     """``text`` as a thief reads it: with its lines joined, and with every encoding undone, up to three deep."""
-    found = {text, text.replace("\n", "")}
+    found = {text, text.replace("\n", ""), re.sub(r"\s+", "", text)}
     for _ in range(3):
         found |= {turned for one in found for turn in UNDO for turned in turn(one)}
     return found
@@ -116,6 +127,7 @@ def _base64(text: str) -> Iterator[str]:
 UNDO: tuple[Callable[[str], Iterable[str]], ...] = (
     lambda text: (unquote(text), unquote_plus(text), html.unescape(text)),
     lambda text: (re.sub(r"\\u([0-9a-fA-F]{4})", lambda found: chr(int(found[1], 16)), text),),
+    lambda text: (re.sub(r"(?:\\[rn]|\s)+", "", text),),
     lambda text: (re.sub(r"\\([^u])", lambda found: "\n" if found[1] == "n" else found[1], text),),
     _base64,
 )
@@ -144,3 +156,4 @@ def test_no_form_of_a_secret_is_in_the_log(kind: str, capsys: pytest.CaptureFixt
     text = log_of(secret, capsys, tmp_path / "wire.log", targets, body)
     assert "POST /login?password=[redacted]" in text and text.count("[redacted]") > 2 * len(FORMS)
     assert [line for line in text.splitlines() if stolen(line, secret)] == []
+    assert [part for part in re.split(r"(?m)^.*: $|: ", text) if "\n" in part and stolen(part, secret)] == []

@@ -17,6 +17,7 @@ from orchestrator.cli.live.pane import Pane
 from orchestrator.cli.live.prompt import TerminalPrompter
 from orchestrator.core.run import Lane, Run
 from orchestrator.model import events as ev
+from orchestrator.model.runbook import Answer
 from tests.core.builders import T0, a_plan
 
 pytestmark = pytest.mark.realtime
@@ -146,7 +147,25 @@ def test_the_same_question_of_many_is_put_once(person: Person, capsys: pytest.Ca
     shown = capsys.readouterr().err
     assert shown.count("DECISION NEEDED  3 services (Trading, Orders, Billing): the bridge is down") == 1
     assert shown.count("DECISION NEEDED") == 1
-    assert "no time limit; if this terminal closes: revert, at once" in shown
+    assert "no time limit; if this terminal closes, it is rolled back, at once" in shown
+
+
+@pytest.mark.parametrize(
+    ("unattended", "words"),
+    [("revert", "it is rolled back, at once"), ("stop", "it stops here, and `failover resume` continues it")],
+)
+def test_what_follows_is_no_word_of_another_question(
+    person: Person, capsys: pytest.CaptureFixture[str], unattended: Answer, words: str
+) -> None:
+    """Law: what happens when the terminal closes is a sentence, also where it is none of the question's own answers."""
+    gate = ev.GateOpened(
+        gate="xa", step="xa", choices=("commit", "rollback", "stop"), unattended=unattended, why="1", item="1"
+    )
+    desk = a_desk(person, gate)
+    person.type("stop\n")
+    person.type("\n")
+    assert desk.ask("Trading", gate) is not None
+    assert f"no time limit; if this terminal closes, {words}" in capsys.readouterr().err
 
 
 LINK = question("the bridge is down")
@@ -163,8 +182,8 @@ def limited(status: Literal["running", "committed"]) -> Run:
     ("run", "gate", "terms", "later"),
     [
         (limited("running"), LINK, "answer within 70s, or it is rolled back (--timeout); if", "answer within 40s"),
-        (limited("committed"), LINK, "no time limit; if this terminal closes: revert", "no time limit"),
-        (RUN, APPROVAL, "answer within 40s, or it is denied; if this terminal closes: deny", "within 10s"),
+        (limited("committed"), LINK, "no time limit; if this terminal closes, it is rolled back", "no time limit"),
+        (RUN, APPROVAL, "answer within 40s, or it is denied; if this terminal closes, it is denied", "within 10s"),
     ],
     ids=["a limit", "past the point of no return", "an approval"],
 )
@@ -175,7 +194,7 @@ def test_a_limit_is_counted_down(run: Run, gate: ev.GateOpened, terms: str, late
     desk = TerminalPrompter(ev.Who("ann"), InPane(pane), run, lambda: at[0])
     told_to = next(iter(run.lanes), "")
     desk(ev.Record(run="run-1", seq=2, at=T0, lane=told_to, event=gate), run)
-    asking = threading.Thread(target=desk.ask, args=(told_to, gate))
+    asking = threading.Thread(target=desk.ask, args=(told_to, gate), daemon=True)  # a failed test ends too
     asking.start()
     seen(pane, terms)
     at[0] += 30

@@ -12,6 +12,7 @@ from orchestrator.cli.render.preview import brief, in_short
 from orchestrator.model import events as ev
 from orchestrator.operations.runs.plan import PlanRequest, make_plan
 from orchestrator.operations.runs.preview import take_preview
+from orchestrator.operations.runs.run_times import time_taken
 from simulator.embedded import embedded_layout
 from simulator.solace.layout import TransactionLayout, VpnLayout
 from tests.cli.shell import Shell
@@ -69,6 +70,21 @@ def test_the_plan_in_short(shell: Shell, inventory: str) -> None:
     assert shell("controlled", "V02", "-i", inventory, "--yes").code == 0
     again = in_short(take_preview(tools, plan, attended=True))
     assert any(re.search(r"  time: earlier runs took [\d to]+ s.*\(2 runs, ", line) for line in again)
+
+
+def test_only_the_same_devices_tell_how_long_it_takes(shell: Shell, inventory: str) -> None:
+    """Law: a run on other devices, or through another interface, says nothing of this one, though its sites have the
+    same names."""
+    assert shell("controlled", "V01", "-i", inventory, "--yes").code == 0
+    tools = shell.tools()
+    plan = make_plan(tools, PlanRequest("solace/controlled", Path(inventory), (), True, None, None, ev.Policy()))
+    assert "1 run" in time_taken(tools, plan)
+    ny = plan.inventory.sites["ny"]
+    moved = ny.devices[0].model_copy(update={"address": "ny-2.example"})
+    for other in (ny.model_copy(update={"devices": (moved,)}), ny.model_copy(update={"adapter": "solace-cli"})):
+        sites = {**plan.inventory.sites, "ny": other}
+        elsewhere = plan.model_copy(update={"inventory": plan.inventory.model_copy(update={"sites": sites})})
+        assert time_taken(tools, elsewhere) == ""
 
 
 def test_a_few_are_shown_in_full(shell: Shell) -> None:

@@ -203,6 +203,15 @@ def test_a_question_about_a_gone_item_is_withdrawn_while_others_stay() -> None:
     assert lane.gates == ()
 
 
+@pytest.mark.parametrize(("status", "unattended"), [("running", "revert"), ("escalating", "stop")])
+def test_a_question_says_what_happens_without_an_answer(status: str, unattended: str) -> None:
+    """Law: a lane that cannot go back stops where no one answers, and its question says so."""
+    plan = a_plan({**COMPLETE, "decide": {**COMPLETE["decide"], "unattended": "revert"}})
+    (opened,) = next_of(working(status=status), A, plan=plan, attended=True).events
+    assert isinstance(opened, ev.GateOpened)
+    assert opened.unattended == unattended
+
+
 def test_a_new_item_is_a_new_question() -> None:
     """A transaction that turns up after the others were decided is decided on too, before anything more is done."""
     lane = acted(Effect.ACCEPTED)

@@ -37,6 +37,15 @@ MEANING: dict[Answer, str] = {
     "deny": "the run does not start; nothing is changed",
     "break-glass": "start without the approvals of others; recorded with your name and reason",
 }
+# What an answer does where no operator gives it: a word may be none of the question's own answers, such as to roll back
+# where each transaction is asked about.
+_ALONE: dict[Answer, str] = {
+    "wait": "the run keeps waiting",
+    "revert": "it is rolled back, at once",
+    "escalate": "it continues WITHOUT the guarantee, at once",
+    "stop": "it stops here, and `failover resume` continues it",
+    "deny": "it is denied, at once",
+}
 # How often a waiting question is checked for having become moot, seconds.
 _CHECK_EVERY = 0.2
 # How many seconds the end of a run waits for its question to leave the screen. A terminal that was stopped (Ctrl-S)
@@ -200,7 +209,8 @@ class TerminalPrompter:
             until = f"answer within {seconds(max(0.0, limit - self._now()))}, or {follows}"
         waiting = len({_words(key[0], one) for key, one in list(self._open.items())}) - 1
         more = f"; {counted(waiting, 'other question')} waiting" if waiting > 0 else ""
-        return f"  {until}; if this terminal closes: {gate.unattended}, at once{more}"
+        alone = _ALONE.get(gate.unattended, f"{gate.unattended} is the answer, at once")
+        return f"  {until}; if this terminal closes, {alone}{more}"
 
     def _limit(self, service: str, gate: ev.GateOpened) -> tuple[float | None, str]:
         """When the question is taken out of an operator's hands, in the record's time, and what follows."""

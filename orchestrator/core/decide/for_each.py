@@ -146,7 +146,7 @@ def _decide_items(
         if ruling is not None and ruling.choice in rule.choices:
             events.append(ev.GateDecided(gate=rule.gate, step=step.id, ruling=ruling, item=item.key))
         elif asks and lane.open_gate(rule.gate, item.key) is None:
-            events.append(_item_gate(plan, step, rule, item))
+            events.append(_item_gate(plan, lane, step, rule, item))
     if events:
         return emit(*events)
     if not asks:
@@ -172,14 +172,14 @@ def without_decision(items: Iterable[str]) -> str:
     return f"{what} a decision: {', '.join(keys)}"
 
 
-def _item_gate(plan: ev.Plan, step: Step, rule: Decide, item: Item) -> ev.GateOpened:
+def _item_gate(plan: ev.Plan, lane: Lane, step: Step, rule: Decide, item: Item) -> ev.GateOpened:
     assert step.for_each is not None  # only such a step decides on items
     about = describe(item, item.shown)
     return ev.GateOpened(
         gate=rule.gate,
         step=step.id,
         choices=(*rule.choices, "stop"),
-        unattended=rule.unattended,
+        unattended=rule.unattended if lane.status == "running" else "stop",
         why=f"{item.key} at {plan.site_name(step.for_each.on)}: {about}",
         item=item.key,
     )

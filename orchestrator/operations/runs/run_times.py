@@ -8,6 +8,7 @@ from contextlib import closing
 from orchestrator.core.run import begin
 from orchestrator.counting import counted
 from orchestrator.journal.journal import Journal
+from orchestrator.journal.lease import service_place
 from orchestrator.model import events as ev
 from orchestrator.operations.runtime import Tools
 
@@ -16,7 +17,7 @@ _OPENED, _ENOUGH = 20, 5
 
 
 def time_taken(tools: Tools, plan: ev.Plan) -> str:
-    """``earlier runs took 6 s to 10 s (3 runs)``; empty where no run of this procedure between these sites is done."""
+    """``earlier runs took 6 s to 10 s (3 runs)``; empty where no run of this procedure on these devices is done."""
     if tools.is_rehearsal or not tools.has_journal:
         return ""
     with closing(tools.journal()) as journal:
@@ -46,5 +47,12 @@ def _is_alike(one: ev.Plan, other: ev.Plan) -> bool:
     return (
         one.runbook.runbook == other.runbook.runbook
         and one.simulated == other.simulated
-        and {one.source, one.target} == {other.source, other.target}
+        and _devices(one) == _devices(other)
     )
+
+
+def _devices(plan: ev.Plan) -> tuple[str, list[tuple[str, ...]]]:
+    """Which devices, and how they are spoken to: another pair may have sites of the same names, and an interface has its
+    own pace."""
+    sites = [plan.inventory.sites[name] for name in (plan.source, plan.target)]
+    return service_place("", sites), sorted((site.adapter, *(one.adapter for one in site.also)) for site in sites)
