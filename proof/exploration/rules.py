@@ -8,6 +8,8 @@ RULES: Mapping[str, str] = {
     # Of every family; what serving, confirmed and drained mean is the family's.
     "two-active": "an action of this run makes a second site serve",
     "promoted-unconfirmed": "a site is made to serve, and nothing shows that its mate cannot serve against it",
+    "promoted-while-heard": "the target is made to serve, and nothing shows that it no longer hears from a source that is"
+    " neither closed nor fenced",
     "promoted-undrained": "the target is made to serve, and nothing shows that it has all messages of the source",
     "messages-left": "a site is made to serve while its mate holds messages that it lacks, and no operator accepted that",
     "sent-twice": "an action that must not be repeated is sent again after it was obeyed",

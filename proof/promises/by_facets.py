@@ -38,7 +38,8 @@ class Meaning:
 
     ``facets``: of a reading, by its name and as it is recorded; ``is_exclusive``: at most one site may serve.
     ``drained``: does a round of readings show that the target has everything? ``lossless``: what the names of the
-    runbooks start with whose ``done`` promises that nothing was lost.
+    runbooks start with whose ``done`` promises that nothing was lost. ``answers_for_live``: does who answers for the
+    fence of a lost source answer for one that its mate still hears, too?
     """
 
     facets: Callable[[str, Plain], Facets]
@@ -46,6 +47,7 @@ class Meaning:
     is_exclusive: bool = True
     drained: Callable[[Sides], bool] = shows_drained
     lossless: tuple[str, ...] = ("controlled", "failback")
+    answers_for_live: bool = False
 
     def serves(self, event: Plain) -> bool | None:
         """Does a site serve once it has obeyed? ``event``: an order, or an intent."""
@@ -85,6 +87,7 @@ def judge_order(meaning: Meaning, case: Case, lane: LaneFacts, order: Plain) -> 
         return
     if meaning.is_exclusive:
         yield from _unconfirmed(meaning, case, lane, order)
+        yield from _heard(meaning, case, lane, order)
     if order["on"] == "target" and meaning.is_lossless(case) and lane.escalated is None:
         yield from judge_drained(meaning, case, lane, order)
 
@@ -102,6 +105,17 @@ def _unconfirmed(meaning: Meaning, case: Case, lane: LaneFacts, order: Plain) ->
         return  # a site that is lost cannot be told: the rules of its fence judge that
     if _serves(meaning, lane, other) is not False:
         yield Broken(1, f"{words(order)}, and nothing read since had shown that {case.site(other)} does not serve")
+
+
+def _heard(meaning: Meaning, case: Case, lane: LaneFacts, order: Plain) -> Iterator[Broken]:
+    """Promise 1: who answers for a fence that cannot be read answers for a source of which nothing is known. That its
+    mate hears from it is known: only a fence that was read as closed keeps clients off a live site."""
+    if order["on"] != "target" or meaning.is_lossless(case) or meaning.answers_for_live:
+        return
+    fence = lane.read("source", "external_fence", after=lane.tried.get(("source", "set_external_fence"), 0))
+    is_fenced = fence is not None and fence["closed"] is True
+    if not is_fenced and _serves(meaning, lane, "source") is not False and _said(meaning, lane, "target", LINK):
+        yield Broken(1, f"{words(order)}, and its own link had shown that {case.site('source')} is alive")
 
 
 def judge_drained(meaning: Meaning, case: Case, lane: LaneFacts, order: Plain) -> Iterator[Broken]:
@@ -127,9 +141,14 @@ def _serving(meaning: Meaning) -> frozenset[str]:
 def _serves(meaning: Meaning, lane: LaneFacts, side: str) -> bool | None:
     """What the readings of a side say since it was last told to serve, or not to."""
     told = max((lane.tried.get((side, action), 0) for action in _serving(meaning)), default=0)
+    return _said(meaning, lane, side, SERVES, after=told)
+
+
+def _said(meaning: Meaning, lane: LaneFacts, side: str, facet: str, *, after: int = 0) -> bool | None:
+    """What the newest readings of a side say of a facet, of those in a record later than number ``after``."""
     said = [
-        meaning.facets(reading, seen["value"]).get(SERVES)
+        meaning.facets(reading, seen["value"]).get(facet)
         for (on, reading), (number, seen) in lane.seen.items()
-        if on == side and number > told and seen.get("value") is not None
+        if on == side and number > after and seen.get("value") is not None
     ]
     return True if True in said else False if False in said else None

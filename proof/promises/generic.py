@@ -60,6 +60,12 @@ def _is_foreign(case: Case, lane: LaneFacts, world: Plain, site: str) -> bool:
     return bool(last) and last[0][3] != "command"
 
 
+def _showed_link(order: Plain, service: Plain, world: Plain) -> bool:
+    """Does the link hold since before anything was read that the order depends on, however late that is shown?"""
+    since, read = service["linked_since"], order.get("read")
+    return since is not None and read is not None and bool(since + world.get("lags", 0.0) <= read)
+
+
 @dataclass(frozen=True, slots=True)
 class _ByWorld:
     meaning: Meaning
@@ -78,9 +84,12 @@ class _ByWorld:
             return
         other = case.site("target" if order["on"] == "source" else "source")
         service = world["services"][lane.service]
-        is_excused = lane.accepted("unfenced") or _is_foreign(case, lane, world, other)
-        if self.meaning.is_exclusive and service["takes"][other] and not is_excused:
-            yield Broken(1, f"{words(order)}, while {other} serves clients")
+        is_foreign = _is_foreign(case, lane, world, other)
+        if self.meaning.is_exclusive and service["takes"][other] and not is_foreign:
+            if not lane.accepted("unfenced"):
+                yield Broken(1, f"{words(order)}, while {other} serves clients")
+            elif order["on"] == "target" and not self._is_counted(case) and _showed_link(order, service, world):
+                yield Broken(1, f"{words(order)}, which could see by its link that {other} is alive")
         if order["on"] != "target" or not self._is_counted(case) or lane.escalated is not None:
             return
         left = service["waiting"][case.site("source")]

@@ -64,12 +64,13 @@ class NodeState:
 
 @dataclass(slots=True)
 class LinkState:
-    """Until when nothing passes, or little; since when it is down."""
+    """Until when nothing passes, or little; since when it is down, or there."""
 
     cut_until: float = 0.0
     slow_until: float = 0.0
     factor: float = 1.0
     lost_at: dict[str, float] = field(default_factory=dict)  # by service
+    held_since: dict[str, float] = field(default_factory=dict)
 
 
 @dataclass(slots=True)

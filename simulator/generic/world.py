@@ -284,11 +284,12 @@ class GenericWorld(Kept):
                     assert layout is not None
                     one.ends[site].lingers = self.moment + layout.lingers if self.state.nodes[site].up else 0.0
                 one.takers.append((self.moment, takers))
-            lost_at = self.state.link.lost_at
+            link = self.state.link
+            began, ended = link.lost_at, link.held_since
             if self._rules.passes(self.state, name, self.moment):
-                lost_at.pop(name, None)
-            else:
-                lost_at.setdefault(name, self.moment)
+                began, ended = ended, began
+            began.setdefault(name, self.moment)
+            ended.pop(name, None)
             self._rules.drop(self.state, name)
 
     def _pass_until(self, target: float) -> None:

@@ -60,6 +60,13 @@ def nobody_asks_about_a_manager(steps: Steps) -> None:
     steps[:] = [step for step in steps if not step["id"].startswith("manager-at")]
 
 
+def not_asked_about_its_link(steps: Steps) -> None:
+    """The point of no return does not read whether the target hears from the source."""
+    for step in steps:
+        if "require" in step:
+            step["require"] = [one for one in step["require"] if "hears from" not in one.get("say", "")]
+
+
 def before_it_stops(steps: Steps) -> None:
     """The target takes over first, and nothing asks whether the source still serves."""
     names = [step["id"] for step in steps]

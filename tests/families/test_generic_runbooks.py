@@ -134,6 +134,18 @@ def test_a_site_that_its_mate_hears_is_not_lost(family: str) -> None:
         assert any((one.on, one.reading, dict(one.where)) == ("target", reading, {link: False}) for one in checks)
 
 
+def test_control_of_a_site_that_its_mate_hears() -> None:
+    """Negative control: what is made of facets, without the read at its end, is found by lint and by the explorer."""
+    *steps, last = made_of(plain(), "uncontrolled").steps
+    kept = tuple(check for check in last.require if "hears from" not in check.say)
+    assert kept != last.require
+    runbook = made_of(plain(), "uncontrolled").model_copy(
+        update={"steps": (*steps, last.model_copy(update={"require": kept}))}
+    )
+    assert findings(runbook, plain()) == ["link-not-read"]
+    assert broken_rules(runbook) == {"promoted-while-heard"}
+
+
 def without(runbook: Runbook, *, guard: bool = False, reconfirm: bool = False) -> Runbook:
     """The runbook that does not read the source as closed while it waits, or does not read the end again."""
     *steps, drain, last = runbook.steps

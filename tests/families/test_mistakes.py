@@ -14,7 +14,7 @@ from orchestrator.documents.loader import read_family, read_runbook
 from orchestrator.operations.declared_families import findings_of_file, offer_families
 from proof.exploration.generic.family import Generic
 from proof.exploration.search import explore
-from tests.families.planted import Steps, before_it_stops, copied, edited, never_drained
+from tests.families.planted import Steps, before_it_stops, copied, edited, never_drained, not_asked_about_its_link
 
 
 class Mistake(NamedTuple):
@@ -107,6 +107,12 @@ LINTED: Mapping[str, Mistake] = {
     "the end of the log of a source that may write on": Mistake(
         "postgresql/controlled", "{closed: true, writes: false}}\n", "{closed: true}}\n", "mark-not-gated"
     ),
+    "the link is not read again": Mistake(
+        "redis/uncontrolled",
+        "where: {linked: false}, say: the target hears from the failed server again",
+        "where: {follows: true}, say: the target is no replica",
+        "link-not-read",
+    ),
     "a step of an action that is not there": Mistake(
         "rabbitmq/controlled", "do: {on: target, action: open}", "do: {on: target, action: opens}", "unknown-action"
     ),
@@ -129,6 +135,15 @@ EXPLORED: Mapping[str, Mistake] = {
         "rabbitmq/controlled", _UNDO, "", "promoted-unconfirmed two-active"
     ),
 }
+_SHIPPED = ("nats", "postgresql", "rabbitmq", "redis")
+
+
+def _never_asked(steps: Steps) -> None:
+    """No step does."""
+    _without("link-lost")(steps)
+    not_asked_about_its_link(steps)
+
+
 # Whole steps that are moved or left out.
 EDITED: Mapping[str, tuple[str, Callable[[Steps], None], str]] = {
     "it promotes before it stops": ("rabbitmq/controlled", before_it_stops, "promoted-unconfirmed two-active"),
@@ -138,6 +153,20 @@ EDITED: Mapping[str, tuple[str, Callable[[Steps], None], str]] = {
         _without("unfenced"),
         "promoted-unconfirmed two-active",
     ),
+    **{
+        f"{family}: nothing asks at the end whether the target hears from the source": (
+            f"{family}/uncontrolled",
+            not_asked_about_its_link,
+            "promoted-while-heard",
+        )
+        for family in _SHIPPED
+    },
+}
+# By the line of a step that lint names: the steps of which it is said.
+UNHEARD: Mapping[str, tuple[Callable[[Steps], None], set[str]]] = {
+    "not before the question": (_without("link-lost"), {"unfenced"}),
+    "not at the point of no return": (not_asked_about_its_link, {"take-over"}),
+    "never": (_never_asked, {"unfenced", "take-over"}),
 }
 
 
@@ -181,6 +210,20 @@ def test_exploration_finds_a_missing_step(name: str, tmp_path: Path) -> None:
     assert is_found(path, tmp_path / f"{where}.yaml", rules)
 
 
+@pytest.mark.parametrize("family", _SHIPPED)
+@pytest.mark.parametrize("name", UNHEARD)
+def test_lint_finds_that_nothing_asks_whether_the_source_is_heard(family: str, name: str, tmp_path: Path) -> None:
+    """Law: a lost source is one that its mate no longer hears; each step that takes that for granted is named."""
+    offer_families()
+    edit, steps = UNHEARD[name]
+    path = copied(tmp_path, family)
+    edited(tmp_path / family / "uncontrolled.yaml", edit)
+    found = [one for one in findings_of_file(path) if one.code == "link-not-read"]
+    assert {step for step in steps for one in found if f"step {step} " in one.message} == steps
+    assert len(found) == len(steps)
+    assert all(one.line is not None and one.file == str(tmp_path / family / "uncontrolled.yaml") for one in found)
+
+
 def is_found(path: Path, where: Path, rules: str) -> bool:
     """Is one of these rules broken, by a way that is told?"""
     file = read_family(path).result()
@@ -193,7 +236,7 @@ def is_found(path: Path, where: Path, rules: str) -> bool:
     return all(one.ways for one in found)
 
 
-@pytest.mark.parametrize("family", ["postgresql", "redis", "rabbitmq"])
+@pytest.mark.parametrize("family", _SHIPPED)
 def test_control_the_shipped_ones_have_none(family: str, tmp_path: Path) -> None:
     """Negative control: the files that the mistakes are made in are without one."""
     offer_families()

@@ -7,7 +7,7 @@ from typing import Any
 from examples.ledger.ledger import LEDGER
 from proof.meaning import meaning_of
 from proof.promises.generic import rules_by_world
-from tests.proof.histories import SERVICE, SOURCE, TARGET, Controls, History, step
+from tests.proof.histories import SERVICE, SOURCE, TARGET, Controls, History, Whole, check, step
 
 GENERIC = Controls("")
 
@@ -23,6 +23,7 @@ def _world(managed: bool = False) -> dict[str, Any]:
                 "serving": {SOURCE: True, TARGET: False},
                 "takes": {SOURCE: True, TARGET: False},
                 "waiting": {SOURCE: 0, TARGET: 0},
+                "linked_since": 0.0,
                 "both_active": [],
                 "changes": [],
                 "effects": [],
@@ -72,6 +73,33 @@ def _opened_before_the_units(harm: bool) -> History:
 @GENERIC(5, "while another manager may act at nj, and no person accepted that")
 def _opened_beside_a_manager(harm: bool) -> History:
     run = _closed(managed=harm)
+    run.order("set_writable", "target", state="yes")
+    return run
+
+
+@GENERIC(1, "which could see by its link that ny is alive")
+def _opened_by_who_is_cut_off(harm: bool) -> History:
+    idle = check("ledger", "target", writable=False)
+    run = Whole(
+        step(require=[idle], do={"on": "target", "action": "set_writable", "args": {"state": "yes"}}),
+        runbook="ledger/uncontrolled",
+        world=_world(),
+        rules=rules_by_world(meaning_of(LEDGER), ()),
+    )
+    run.started(attended=True)
+    run.judge.answered(SERVICE, {"gate": "unfenced", "item": None, "why": ""}, "waive", "ann")
+    run.answered("unfenced", "waive")
+    run.service["linked_since"] = 9.0 if harm else None
+    run.shows(on="target", reading="ledger", writable=False, linked=None, rows=300, unsent=None)
+    run.send(run.intend("set_writable", "target", state="yes"), now=run.now)
+    return run
+
+
+@GENERIC(1, "and its own link had shown that ny is alive")
+def _opened_beside_who_is_heard(harm: bool) -> History:
+    run = History("ledger/uncontrolled", _world(), (step(),), rules=rules_by_world(meaning_of(LEDGER), ()))
+    run.answered("unfenced", "waive")
+    run.read(("target", "ledger", {"kind": "ledger", "linked": harm, "rows": 3, "writable": False, "unsent": None}))
     run.order("set_writable", "target", state="yes")
     return run
 

@@ -26,6 +26,7 @@ from tests.families.planted import (
     in_place,
     never_drained,
     nobody_asks_about_a_manager,
+    not_asked_about_its_link,
     on_the_wrong_side,
 )
 
@@ -88,9 +89,9 @@ def test_the_same_seed_gives_the_same_run() -> None:
     stores.close()
 
 
-def _of_the_runbook(edit: Callable[[Steps], None]) -> Callable[[Path], None]:
+def _of_the_runbook(edit: Callable[[Steps], None], kind: str = "controlled") -> Callable[[Path], None]:
     def plant(path: Path) -> None:
-        edited(path.with_name(path.stem) / "controlled.yaml", edit)
+        edited(path.with_name(path.stem) / f"{kind}.yaml", edit)
 
     return plant
 
@@ -107,12 +108,14 @@ PLANTED: dict[str, tuple[str, Callable[[Path], None], int, int]] = {
 }
 
 
-def found(tmp_path: Path, family: str, plant: Callable[[Path], None], seeds: int) -> Figures:
+def found(
+    tmp_path: Path, family: str, plant: Callable[[Path], None], seeds: int, kind: str = "controlled"
+) -> Figures:
     """What the seeds say of the family with the mistake in it."""
     path = copied(tmp_path, family)
     plant(path)
     with in_place(path):
-        return play_seeds(range(seeds), (f"{family}/controlled",))
+        return play_seeds(range(seeds), (f"{family}/{kind}",))
 
 
 @pytest.mark.parametrize("name", PLANTED)
@@ -122,6 +125,15 @@ def test_a_planted_mistake_is_found(tmp_path: Path, name: str) -> None:
     figures = found(tmp_path, family, plant, 12)
     broken = [one for one in figures.failing if any(what.promise == promise for what in one.broken)]
     assert len(broken) >= least, figures.failing
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_a_source_that_only_the_operator_cannot_reach(tmp_path: Path, family: str) -> None:
+    """Law: with the link held by a source that does not answer, few seeds show that nothing asks the target about it."""
+    plant = _of_the_runbook(not_asked_about_its_link, "uncontrolled")
+    figures = found(tmp_path, family, plant, 100, "uncontrolled")
+    said = [str(one) for failing in figures.failing for one in failing.broken]
+    assert any("could see by its link that" in one for one in said), said
 
 
 def test_what_can_be_named() -> None:

@@ -101,6 +101,45 @@ def _is_shown_anew(step: Step, check: Check, read: Sequence[Check], meanings: Me
     )
 
 
+def unheard(runbook: Runbook, readings: Mapping[str, ReadingSpec]) -> Iterator[Diagnostic]:
+    """A source that is neither read as closed nor as fenced is lost only if the target no longer hears from it: that is
+    read before an operator answers for its fence, and again at the point of no return, as long as that may take."""
+    meanings = meanings_of(readings)
+    point = next((index for index, step in enumerate(runbook.steps) if step.point_of_no_return), None)
+
+    def tells(checks: Sequence[Check], side: str, facet: Facet, value: bool) -> bool:
+        return any(
+            one.on == side and meanings.get((one.reading, name)) is facet and wanted is value
+            for one in checks
+            for name, wanted in one.where.items()
+        )
+
+    if point is None or Facet.LINK not in meanings.values():
+        return
+    last = runbook.steps[point]
+    read = (*last.require, *last.reconfirm)
+    is_fenced = any(one.reading == "external_fence" and one.where.get("closed") is True for one in read)
+    if (
+        is_fenced
+        or tells(read, "source", Facet.SERVES, False)
+        or not tells(last.expect, "target", Facet.SERVES, True)
+    ):
+        return
+    hint = "add a check that its end of the link is down: a source that it hears from is alive"
+    if not tells(read, "target", Facet.LINK, False):
+        sentence = (
+            f"step {last.id} is the point of no return, and does not read whether the target hears from the source"
+        )
+        yield Diagnostic(("steps", point), Level.WARNING, "link-not-read", sentence, hint)
+    for index, step in enumerate(runbook.steps[:point]):
+        if tells((*step.until, *step.require), "target", Facet.LINK, False):
+            return
+        if step.ask is not None and "attest" in step.ask.choices:
+            sentence = f"step {step.id} asks for the word of an operator, and no step before reads whether the target"
+            sentence += " hears from the source"
+            yield Diagnostic(("steps", index), Level.WARNING, "link-not-read", sentence, hint)
+
+
 def managed(
     runbook: Runbook, readings: Mapping[str, ReadingSpec], actions: Mapping[str, ActionSpec]
 ) -> Iterator[Diagnostic]:

@@ -7,7 +7,9 @@ from collections.abc import Container, Iterable, Iterator, Mapping
 from typing import NamedTuple
 
 from orchestrator.core.run import Lane
+from orchestrator.documents.generic_facets import Facets
 from orchestrator.model import events as ev
+from orchestrator.model.declared.file import FamilyFile
 from orchestrator.model.facets import Facet
 from orchestrator.model.families import Family
 from orchestrator.model.reading import Bounds, Reading, item_field_names
@@ -67,7 +69,9 @@ class Generic:
         self._alike = _alike(checks_of(runbook), _followed(family))
         self._effects = Effects(family.makes, dict(_works_on(runbook)))
         exclusive = [model.exclusive for model in family.readings.values() if Facet.SERVES in model.facets]
-        self._promises = Promises(self._effects, is_exclusive=any(exclusive))
+        file = getattr(family, "file", None)
+        shows_link = isinstance(file, FamilyFile) and Facets(file).has(Facet.LINK, "mate")
+        self._promises = Promises(self._effects, is_exclusive=any(exclusive), shows_link=shows_link)
         self._flow = frozenset(name for name, model in family.readings.items() if _FLOW & set(model.facets))
         self.words = Words(
             fields=self._fields(),

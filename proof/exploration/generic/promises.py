@@ -23,7 +23,8 @@ class Evidence(NamedTuple):
     ``idle``: that it serves no client, as last read. ``gone``: it was read as not answering. ``fenced``: as last read.
     ``drained``: since the source was read as idle, nothing waited there, with a link that holds; or in one round the
     target had reached what the idle source had issued last. ``answered``: an operator answers for the fence.
-    ``accepted``: an operator accepts what is left. ``needs_link``: without a link, nothing that waits proves nothing. A
+    ``accepted``: an operator accepts what is left. ``unheard``: since the last decision the target no longer hears from
+    the source. ``needs_link``: without a link, nothing that waits proves nothing. A
     run that finds the source idle needs none: nothing was written since.
     """
 
@@ -33,6 +34,7 @@ class Evidence(NamedTuple):
     drained: bool = False
     answered: bool = False
     accepted: bool = False
+    unheard: bool = False
     needs_link: bool = True
 
     @property
@@ -57,6 +59,8 @@ class Evidence(NamedTuple):
                     idle=with_side(found.idle, side, idle), gone=with_side(found.gone, side, is_gone)
                 )
             links += [] if link is None else [link]
+            if side == TARGET and link is not None:
+                found = found._replace(unheard=not link)
             empty = empty or (side == SOURCE and value.number(Facet.BACKLOG) == 0)
         if found.idle[SOURCE] is not True:
             return found._replace(drained=False)
@@ -65,7 +69,7 @@ class Evidence(NamedTuple):
 
     def decided(self, event: ev.GateDecided) -> Evidence:
         """See ``family.Evidence``."""
-        choice = event.ruling.choice
+        choice, self = event.ruling.choice, self._replace(unheard=False)
         if event.gate == MANAGER_GATE:  # that another manager may act gives up nothing that was read
             return self
         if choice in ("attest", "waive"):
@@ -93,10 +97,12 @@ def _is_reached(event: ev.Observed) -> bool:
 
 
 class Promises(NamedTuple):
-    """The rules. ``is_exclusive``: at most one site of a pair may serve."""
+    """The rules. ``is_exclusive``: at most one site of a pair may serve. ``shows_link``: a reading of the target can tell
+    that it still hears from the source."""
 
     effects: Effects
     is_exclusive: bool
+    shows_link: bool = False
 
     def forbids(self, evidence: Evidence, change: Change, *, undo: bool) -> list[str]:
         """See ``family.Family``."""
@@ -106,6 +112,9 @@ class Promises(NamedTuple):
         is_fenced = evidence.answered or evidence.fenced[mate] is True
         if self.is_exclusive and evidence.idle[mate] is not True and not is_fenced:
             broken.append("promoted-unconfirmed")
+        is_lost = change.side == TARGET and evidence.idle[mate] is not True and evidence.fenced[mate] is not True
+        if self.is_exclusive and self.shows_link and is_lost and not evidence.unheard:
+            broken.append("promoted-while-heard")
         if change.side == TARGET and not undo and not evidence.drained and not evidence.is_given_up:
             broken.append("promoted-undrained")
         return broken

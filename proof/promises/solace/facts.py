@@ -25,7 +25,13 @@ def _facets(reading: str, value: Plain) -> Facets:
     return {}
 
 
-MEANING = Meaning(_facets, {("set_role", "role"): {"active": {SERVES: True}, "standby": {SERVES: False}}})
+# The procedure activates the target without a word of the bridge, and leaves to people that no client reaches the failed
+# site (docs/sources/solace-procedure.md, uncontrolled 1 and 2).
+MEANING = Meaning(
+    _facets,
+    {("set_role", "role"): {"active": {SERVES: True}, "standby": {SERVES: False}}},
+    answers_for_live=True,
+)
 
 
 def is_fenced(world: Plain, site: str) -> bool:

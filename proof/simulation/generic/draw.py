@@ -128,9 +128,12 @@ class GenericDraw:
         if name.startswith(("controlled", "failback")):
             return (), chance.choice((0.5, 3.0, 6.0))
         if name.startswith("uncontrolled"):
-            lasts = chance.choice(("", "", "", " 20s", " 40s"))
-            what = "silent" if chance.random() < 0.15 else "down"
-            return (f"at 1s: {what} {source}{lasts}",), 1.0 + chance.choice((0.5, 4.0))
+            wait = 1.0 + chance.choice((0.5, 4.0))
+            if chance.random() < 0.4:
+                # The operator alone is cut off; perhaps the link is lost as well, until about when the target takes over.
+                cut = chance.choice(("", "", " 16s", " 20s", " 40s"))
+                return (f"at 1s: silent {source}", *((f"at 1s: link down{cut}",) if cut else ())), wait
+            return (f"at 1s: down {source}{chance.choice(('', '', '', ' 20s', ' 40s'))}",), wait
         away = chance.choice((6, 12))
         taken = (f"at 2s: somebody {self._takes_over} {target}",) if self._takes_over else ()
         lost = (f"at 1s: down {source} {away}s", *taken)

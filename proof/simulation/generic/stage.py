@@ -95,6 +95,7 @@ class GenericStage:
             "serving": {site: view.serves for site, view in views.items()},
             "takes": {site: world.takes(name, site) for site in sites},
             "waiting": {site: whole(state.ends[site].waiting) for site in sites},
+            "linked_since": world.state.link.held_since.get(name),
             "changes": [list(one) for one in state.changes],
             "both_active": [list(one) for one in tally.both_active],
             "effects": [*map(list, state.effects), *as_effects(self._fence)],
