@@ -32,6 +32,7 @@ process exit code it leads to. Foreign exceptions are mapped to these at the bou
     ├── HookFailed                    6   a person who is to be told of an event was not
     ├── ComputationFailed             6   a computation over exports broke off: memory, disk, a cluster that is away
     ├── OutputLost                    6   what was to be printed or written could not be
+    ├── ProgramReplaced           6   the program was updated under a command that still ran
     └── IllegalTransition            70   the lifecycle table forbids the event: a bug, or a forged journal
 """
 
@@ -219,6 +220,12 @@ class OutputLost(FailoverError):
     def __init__(self, sentence: str, *, hint: str = "", is_reader_gone: bool = False) -> None:
         super().__init__(sentence, hint=hint)
         self.is_reader_gone = is_reader_gone
+
+
+class ProgramReplaced(FailoverError):
+    """The program on disk is another one than the one that runs, and what runs needed more of it."""
+
+    exit_code = 6
 
 
 class IllegalTransition(FailoverError):

@@ -49,7 +49,9 @@ from orchestrator.cli.context import WIRE
 from orchestrator.cli.help import GroupedCommands
 from orchestrator.cli.lazy import command_tree
 from orchestrator.cli.render.terminal import open_what_is_closed, say, say_error, show, show_json, tolerate_any_text
+from orchestrator.cli.replaced import replacement
 from orchestrator.cli.wire_log import WireLog, in_front
+from orchestrator.clock import SystemClock
 from orchestrator.errors import FailoverError, OutputLost
 
 if TYPE_CHECKING:
@@ -154,6 +156,7 @@ def main(arguments: Sequence[str] | None = None, tools: Tools | None = None) -> 
 
     Deliberate errors become one sentence, a hint and their exit code; anything else is a bug, and says so.
     """
+    started = SystemClock().now()
     typed = in_front(sys.argv[1:] if arguments is None else arguments)
     open_what_is_closed()
     tolerate_any_text()
@@ -167,6 +170,9 @@ def main(arguments: Sequence[str] | None = None, tools: Tools | None = None) -> 
             return 0  # `| head` has seen enough
         return _failed(error, as_json="--json" in typed)
     except Exception as error:  # noqa: BLE001 - the other of the two doors: a bug must still end in a sentence
+        replaced = replacement(error, started)
+        if replaced is not None:
+            return _failed(replaced, as_json="--json" in typed)
         bug = FailoverError(
             f"this is a bug: {type(error).__name__}: {error}", hint="nothing more was sent; see the run's record"
         )

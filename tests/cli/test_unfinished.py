@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import re
 import sqlite3
+import sys
 from collections.abc import Mapping, Sequence
 from importlib.metadata import EntryPoint
+from pathlib import Path
+from types import ModuleType
 
 import pytest
 
@@ -211,6 +214,32 @@ def test_a_bug(shell: Shell, monkeypatch: pytest.MonkeyPatch, traced: bool) -> N
     shell.clock.advance(60)
     assert shell("resume", "--xa", shell.decisions).code == 0
     assert shell.tally().lost == 0
+
+
+@pytest.mark.parametrize("change", ["written", "removed"])
+def test_an_update_under_a_command(
+    shell: Shell, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, change: str
+) -> None:
+    """Law: where the program was replaced on disk, an error is no bug of it: one sentence, with how to continue."""
+    source, module = tmp_path / "loaded.py", ModuleType("loaded")
+    source.write_text("")
+    module.__file__ = str(source)
+    monkeypatch.setitem(sys.modules, "loaded", module)
+
+    class Updated(MockAdapter):
+        def probe(self, reading: str, services: Sequence[str]) -> Mapping[str, Reading | Failure]:
+            if reading == "transactions":
+                source.unlink() if change == "removed" else source.chmod(0o600)
+                raise ImportError("cannot import name 'new'")
+            return super().probe(reading, services)
+
+    monkeypatch.setattr(sys.modules[__name__], "BrokenAdapter", Updated)
+    shell.registry = Registry([BROKEN])
+    ended = shell("controlled", "--vpn", VPN, "--yes", "--xa", "stop", "--json")
+    assert (ended.code, ended.result["exit_code"]) == (6, 6)
+    assert ended.complaint.startswith("failover was updated while this command ran")
+    assert "`failover resume` continues" in ended.hint
+    assert "Traceback" not in ended.err
 
 
 def test_a_reset_while_a_run_is_unfinished(shell: Shell) -> None:
