@@ -6,6 +6,7 @@ import re
 from collections import Counter
 from collections.abc import Hashable, Iterator, Mapping, Sequence
 
+from orchestrator.counting import counted
 from orchestrator.engine.dry_run import LanePreview
 from orchestrator.model import events as ev
 from orchestrator.model.families import amount
@@ -13,6 +14,7 @@ from orchestrator.model.runbook import format_duration
 from orchestrator.reports.next_steps import after_refusal
 
 LANES_IN_FULL = 5
+_NAMES_WIDE = 30  # characters of names that a question has room for
 _NUMBER = re.compile(r"\d[\d,.]*")
 _NOTHING_CHECKED = (
     "NOTHING COULD BE CHECKED: this plan reads nothing before it acts, and what its commands do is unknown here."
@@ -21,9 +23,8 @@ _NOTHING_CHECKED = (
 
 def question(plan: ev.Plan) -> str:
     """What is asked once: it names everything that matters."""
-    services = ", ".join(plan.services[:3]) + (
-        f" and {len(plan.services) - 3} more" if len(plan.services) > 3 else ""
-    )
+    names = ", ".join(plan.services)
+    services = names if len(names) <= _NAMES_WIDE else counted(len(plan.services), "service")
     marker = "SIMULATED  " if plan.simulated else ""
     kind = plan.runbook.runbook.rpartition("/")[2]
     if kind.startswith("repair"):

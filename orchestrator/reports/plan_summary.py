@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from orchestrator.counting import counted
+from orchestrator.counting import counted, named
 from orchestrator.engine.dry_run import LanePreview
 from orchestrator.model import events as ev
 from orchestrator.model.facets import Facet
@@ -16,7 +16,7 @@ from orchestrator.model.runbook import format_duration
 from orchestrator.reports.plan_preview import is_any_checked, verdict
 
 LINES = 12
-_NAMES, _DIFFERENT = 3, 2
+_DIFFERENT = 2
 
 
 def summary(
@@ -26,7 +26,7 @@ def summary(
     is; ``held``: services that belong to an unfinished run."""
     lines = [
         _headline(plan),
-        f"  services: {_named(plan.services)}",
+        f"  services: {named(plan.services)}",
         f"  sites: {_sites(plan)}",
         *_queued(plan, lanes),
         f"  time: {took or 'unknown (no earlier run is on record)'}{_limit(plan)}",
@@ -61,14 +61,9 @@ def _headline(plan: ev.Plan) -> str:
     return f"{marker}{plan.runbook.runbook} for {many}: {plan.runbook.summary}"
 
 
-def _named(names: Sequence[str]) -> str:
-    more = len(names) - _NAMES
-    return ", ".join(names[:_NAMES]) + (f" and {more} more" if more > 0 else "")
-
-
 def _sites(plan: ev.Plan) -> str:
     return "; ".join(
-        f"{site.name}{f' ({site.title})' if site.title else ''}: {_named([one.name for one in site.devices])}"
+        f"{site.name}{f' ({site.title})' if site.title else ''}: {named([one.name for one in site.devices])}"
         for site in (plan.inventory.sites[name] for name in (plan.source, plan.target))
     )
 
@@ -85,7 +80,7 @@ def _queued(plan: ev.Plan, lanes: Sequence[LanePreview]) -> Iterator[str]:
         yield "  queued now: unknown"
         return
     most = max(known, key=lambda service: known[service])
-    which = f", the most at {most} ({known[most]:,})" if len(known) > 1 and known[most] else ""
+    which = f", the most, {known[most]:,}, at {most}" if len(known) > 1 and known[most] else ""
     unread = f"; unknown of {counted(len(found) - len(known), 'service')}" if len(known) < len(found) else ""
     yield f"  queued now: {amount(sum(known.values()), plan.runbook.family)}{which}{unread}"
 
@@ -104,7 +99,7 @@ def _questions(plan: ev.Plan, lanes: Sequence[LanePreview]) -> str:
     asked = [step.ask.gate for step in plan.runbook.steps if step.ask and step.ask.gate not in plan.policy.on_gate]
     asking = [lane.service for lane in lanes if lane.would_ask]
     sure = [*([f"{', '.join(dict.fromkeys(asked))} (if it applies)"] if asked else [])]
-    sure += [f"transactions or links of {_named(asking)}"] if asking else []
+    sure += [f"transactions or links of {named(asking)}"] if asking else []
     if not sure:
         return "none are known now; if something goes wrong, the run asks"
     return "; ".join(sure)
@@ -127,7 +122,7 @@ def _different(lanes: Sequence[LanePreview]) -> Iterator[str]:
     shown = told if len(told) <= _DIFFERENT else told[: _DIFFERENT - 1]
     yield from (f"  {service}: {words}" for service, words in shown)
     if len(told) > len(shown):
-        yield f"  {_named([service for service, _ in told[len(shown) :]])}: differ too; type d for each"
+        yield f"  {named([service for service, _ in told[len(shown) :]])}: differ too; type d for each"
 
 
 def _conditions(plan: ev.Plan, checks: Mapping[str, str]) -> Iterator[str]:
@@ -143,13 +138,13 @@ def _conditions(plan: ev.Plan, checks: Mapping[str, str]) -> Iterator[str]:
     if len(ages) == 1:
         yield f"  checked: {next(iter(ages))}"
     elif ages:
-        yield f"  checked: {'; '.join(f'{_named(names)}: {words}' for words, names in ages.items())}"
+        yield f"  checked: {'; '.join(f'{named(names)}: {words}' for words, names in ages.items())}"
 
 
 def _verdict(lanes: Sequence[LanePreview], held: Mapping[str, str]) -> str:
     refusing = [lane.service for lane in lanes if lane.would_refuse or lane.service in held]
     if refusing:
-        return f"  REFUSED if started now: {_named(refusing)}"
+        return f"  REFUSED if started now: {named(refusing)}"
     if not is_any_checked(lanes):
         return "  NOTHING COULD BE CHECKED: what its commands do is unknown here"
     return "  Everything that can be checked now holds."

@@ -7,9 +7,15 @@ from pathlib import Path
 
 import pytest
 
+from orchestrator.core.lane import Lane
+from orchestrator.core.run import Run
+from orchestrator.errors import DefinitionError, JournalUnavailable
+from orchestrator.model import events as ev
+from orchestrator.operations.runs.intervene import Decision, _asked
 from simulator.embedded import embedded_layout
 from tests.cli.complaints import complained, untouched
 from tests.cli.shell import VPN, Shell
+from tests.core.builders import a_plan
 
 
 def test_a_second_run_on_the_same_vpn(shell: Shell) -> None:
@@ -159,10 +165,18 @@ def test_an_answer_to_no_question(shell: Shell, answer: tuple[str, ...], sentenc
     complained(shell("decide", *answer, "--reason", "r"), 2, sentence)
 
 
+def test_an_answer_to_which_of_the_questions() -> None:
+    """Law: where a question is about single transactions, an answer without one is refused with what to add."""
+    gate = ev.GateOpened(gate="xa", step="xa", choices=("commit",), unattended="stop", why="w", item="1-02-03")
+    run = Run(a_plan(), lanes={"Trading": Lane("Trading", gates=(gate,))})
+    with pytest.raises(DefinitionError, match="--item says which") as refused:
+        _asked("R", run, Decision(gate="xa", choice="commit", services=(), item=None, reason="r"))
+    assert refused.value.hint.startswith("--item 1-02-03;")
+
+
 def test_a_state_directory_others_can_write(shell: Shell, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """Law: a record that others can write proves nothing, so it is not begun there."""
     from orchestrator.cli.tools import make_tools
-    from orchestrator.errors import DefinitionError, JournalUnavailable
 
     shared = tmp_path / "shared"
     shared.mkdir()

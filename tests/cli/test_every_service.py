@@ -8,17 +8,20 @@ from pathlib import Path
 
 import pytest
 
+from orchestrator.cli.render.outcome import report_lines
 from orchestrator.cli.render.preview import brief, in_short
 from orchestrator.model import events as ev
 from orchestrator.operations.runs.plan import PlanRequest, make_plan
 from orchestrator.operations.runs.preview import take_preview
 from orchestrator.operations.runs.run_times import time_taken
+from orchestrator.reports.document import RunReport
 from simulator.embedded import embedded_layout
 from simulator.solace.layout import TransactionLayout, VpnLayout
 from tests.cli.shell import Shell
 
 NAMES = [f"V{number:02}" for number in range(24)]
 ODD = "V17"
+STANDBY = {"ny": "standby", "nj": "standby"}
 
 
 @pytest.fixture
@@ -63,7 +66,7 @@ def test_the_plan_in_short(shell: Shell, inventory: str) -> None:
     assert lines[0] == "SIMULATED  Planned move of 24 services: ny to nj"
     assert "  time: unknown (no earlier run is on record)" in lines
     [queued] = [line for line in lines if "queued now" in line]
-    assert re.search(r"queued now: \d,\d{3} messages, the most at V23 \(\d+\)", queued)
+    assert re.search(r"queued now: \d,\d{3} messages, the most, \d+, at V23$", queued)
     [odd] = [line for line in lines if line.startswith(f"  {ODD}: ")]
     assert "WOULD ASK" in odd
     assert shell("controlled", "V01", "-i", inventory, "--yes").code == 0
@@ -121,6 +124,29 @@ def test_the_result(shell: Shell, inventory: str) -> None:
     for text in (ended.out, shell("runs", "show").out):
         rows = [name for name in rows_of(text) if name in NAMES]
         assert rows == [ODD, *(name for name in NAMES if name != ODD)]
+
+
+def test_many_that_stopped_alike(shell: Shell, inventory: str) -> None:
+    """Law: of many that are not done for one reason, one is told in full and each other has a row with its outage; the
+    last line counts all of them, since the first ones are no longer on the screen."""
+    done = RunReport.model_validate(
+        shell("controlled", "--all", "--inventory", inventory, "--yes", "--xa", "stop", "--json").result
+    )
+    dark = {"outcome": ev.Outcome.NEEDS_OPERATOR, "no_active_site_since": "T", "no_active_site_seconds": 12.0}
+    stopped = [
+        done.lanes[0].model_copy(update={**dark, "service": name, "reason": f"{name} was refused", "roles": STANDBY})
+        for name in NAMES
+    ]
+    text = "\n".join(report_lines(done.model_copy(update={"lanes": tuple(stopped)})))
+    assert [name for name in rows_of(text) if name in NAMES] == NAMES
+    assert text.count("what to do: ") == 1
+    assert "  V01  needs-operator, as V00, NO SITE IS ACTIVE for 12 s" in text
+    assert text.splitlines()[-1] == (
+        "  of 24 services: 24 needs-operator; no active site is known of 24; not done: V00, V01, V02 and 21 more"
+    )
+    unread = [lane.model_copy(update={"roles": {}}) for lane in stopped]
+    text = "\n".join(report_lines(done.model_copy(update={"lanes": tuple(unread)})))
+    assert "  V01  needs-operator, as V00, PERHAPS NO SITE IS ACTIVE for 12 s" in text
 
 
 def test_many_that_did_the_same_with_decisions(shell: Shell, inventory: str) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
+from rich.cells import cell_len
 
 from orchestrator.cli.live.frame import Signs
 from orchestrator.cli.live.keyboard import keys_in
@@ -121,3 +122,49 @@ def test_a_question_in_the_pane() -> None:
     view.pane.close()
     view.pane.press("lost")
     assert view.pane.typed(0.0) == (True, None)
+
+
+def test_names_that_start_alike_stay_different() -> None:
+    """Law: a name that is too wide is cut where it stays another one than its neighbours'; state and outage are there
+    however narrow the terminal is."""
+    names = [f"Settlement_EMEA_{number:02}_Production" for number in range(5)]
+    lanes = {name: a_lane(service=name, gates=(GATE,)) for name in names}
+    run = Run(a_plan(services=tuple(names)), lanes=lanes)
+    for width in (40, 80, 120):
+        rows = [line for line in text(a_view(run), run, width) if "ASKS" in line]
+        assert len({line.split()[0] for line in rows}) == len(names), (width, rows)
+    assert [line.split()[0] for line in rows] == names
+
+
+def test_wide_characters_take_two_cells() -> None:
+    """Law: columns stay in line and no line is wider than the terminal, also with names in another script."""
+    names = ("決済サービス東京", "Orders")
+    run = Run(a_plan(services=names), lanes={name: a_lane(service=name, gates=(GATE,)) for name in names})
+    view = a_view(run)
+    view.pane.say("  DECISION NEEDED  " + "決済サービス東京 " * 20)
+    view.pane.ask("  decision> ")
+    lines = text(view, run, 60)
+    assert max(cell_len(line) for line in lines) <= 60
+    states = [cell_len(line.partition("ASKS")[0]) for line in lines if "ASKS" in line]
+    assert len(states) == 2 and len(set(states)) == 1
+
+
+@pytest.mark.parametrize(("width", "height"), [(40, 10), (40, 7), (80, 24)])
+def test_what_is_typed_is_seen_on_any_terminal(width: int, height: int) -> None:
+    """Law: with a question open, its first line, the end of what is typed, the keys and a row fit, however long the
+    question and the answer are."""
+    run = draining(24)
+    view = a_view(run)
+    view.has_keys = True
+    view.pane.say("  DECISION NEEDED  V003: the bridge is down " + "for a reason of many words " * 9)
+    for number in range(5):
+        view.pane.say(f"    answer{number}  what it does, in some words")
+    view.pane.terms("  no time limit; if this terminal closes, it is rolled back, at once; 2 other questions waiting")
+    view.pane.ask("  reason> ")
+    for key in "x" * 400 + "the end":
+        view.pane.press(key)
+    lines = text(view, run, width, height)
+    assert len(lines) == height
+    assert lines[-1].startswith("type the answer") and lines[-2].endswith("the end")
+    assert any("DECISION NEEDED" in line for line in lines)
+    assert any(line.startswith("V0") for line in lines)

@@ -133,10 +133,12 @@ def test_what_is_locked_out_is_not_asked(bench: Bench) -> None:
     paused.type("\x03")
 
 
-def test_transactions_are_asked_about(make_bench: MakeBench) -> None:
-    """Law: on a terminal each prepared transaction is asked about; what is no answer is asked again."""
+@pytest.mark.parametrize("term", ["xterm", "dumb"])
+def test_transactions_are_asked_about(make_bench: MakeBench, term: str) -> None:
+    """Law: on a terminal each prepared transaction is asked about, also on one that cannot redraw; what is no answer is
+    asked again."""
     transactions = tuple(TransactionLayout(xid=f"1-0{number}-01") for number in (1, 2))
-    bench = make_bench(vpns=(VpnLayout("V", backlog=10, transactions=transactions),))
+    bench = make_bench(vpns=(VpnLayout("V", backlog=10, transactions=transactions),), environment={"TERM": term})
     terminal = bench.terminal(*MOVE, *HASTY)
     terminal.until("DECISION NEEDED  V: 1-01-01 at ny: type xa, state prepared")
     terminal.until("decision> ")

@@ -5,10 +5,11 @@ from __future__ import annotations
 import re
 import sqlite3
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from importlib.metadata import EntryPoint
+from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
-from types import ModuleType
+from typing import ClassVar
 
 import pytest
 
@@ -216,26 +217,35 @@ def test_a_bug(shell: Shell, monkeypatch: pytest.MonkeyPatch, traced: bool) -> N
     assert shell.tally().lost == 0
 
 
-@pytest.mark.parametrize("change", ["written", "removed"])
-def test_an_update_under_a_command(
-    shell: Shell, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, change: str
-) -> None:
+class UpdatedAdapter(MockAdapter):
+    """A program that is updated while it runs, and then needs more of itself."""
+
+    update: ClassVar[Callable[[], None]]
+
+    def probe(self, reading: str, services: Sequence[str]) -> Mapping[str, Reading | Failure]:
+        if reading == "transactions":
+            type(self).update()
+            raise ImportError("cannot import name 'new'")
+        return super().probe(reading, services)
+
+
+UPDATED = EntryPoint("mock", "tests.cli.test_unfinished:UpdatedAdapter", GROUP)
+
+
+@pytest.mark.parametrize("is_removed", [False, True])
+def test_an_update_under_a_command(shell: Shell, tmp_path: Path, is_removed: bool) -> None:
     """Law: where the program was replaced on disk, an error is no bug of it: one sentence, with how to continue."""
-    source, module = tmp_path / "loaded.py", ModuleType("loaded")
+    source = tmp_path / "loaded_by_this_test.py"
     source.write_text("")
-    module.__file__ = str(source)
-    monkeypatch.setitem(sys.modules, "loaded", module)
-
-    class Updated(MockAdapter):
-        def probe(self, reading: str, services: Sequence[str]) -> Mapping[str, Reading | Failure]:
-            if reading == "transactions":
-                source.unlink() if change == "removed" else source.chmod(0o600)
-                raise ImportError("cannot import name 'new'")
-            return super().probe(reading, services)
-
-    monkeypatch.setattr(sys.modules[__name__], "BrokenAdapter", Updated)
-    shell.registry = Registry([BROKEN])
-    ended = shell("controlled", "--vpn", VPN, "--yes", "--xa", "stop", "--json")
+    spec = spec_from_file_location(source.stem, source)
+    assert spec is not None
+    sys.modules[source.stem] = module_from_spec(spec)
+    UpdatedAdapter.update = source.unlink if is_removed else lambda: source.chmod(0o600)
+    shell.registry = Registry([UPDATED])
+    try:
+        ended = shell("controlled", "--vpn", VPN, "--yes", "--xa", "stop", "--json")
+    finally:
+        del sys.modules[source.stem]
     assert (ended.code, ended.result["exit_code"]) == (6, 6)
     assert ended.complaint.startswith("failover was updated while this command ran")
     assert "`failover resume` continues" in ended.hint

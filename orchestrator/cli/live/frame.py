@@ -9,6 +9,7 @@ import textwrap
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
+from rich.cells import cell_len, chop_cells
 from rich.console import Console, ConsoleOptions, RenderResult
 from rich.segment import Segment
 from rich.style import Style
@@ -26,6 +27,8 @@ _STATE_STYLE = {
     WAITS: NOTE,
     DONE: GOOD,
 }
+
+_WIDE, _TITLE_LEAST = 120, 20  # cells: of a wide terminal, and of a title that says something
 
 Span = tuple[str, str]
 Line = Sequence[Span]
@@ -51,6 +54,7 @@ class Frame:
 
     lines: list[Line] = field(default_factory=list)
     width: int = 80
+    dots: str = "…"
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
         """As rich wants it."""
@@ -59,8 +63,9 @@ class Frame:
             for text, style in line:
                 if left <= 0:
                     break
-                yield Segment(text[:left], console.get_style(style) if style else Style.null())
-                left -= len(text)
+                shown = cut(text, left, self.dots)
+                yield Segment(shown, console.get_style(style) if style else Style.null())
+                left -= width_of(shown)
             yield Segment.line()
 
 
@@ -80,42 +85,63 @@ class Columns:
 
 
 def columns_for(width: int, longest: int) -> Columns:
-    """Columns that fit in ``width``; ``longest``: the longest name of a service."""
-    wide = width >= 120
-    bar, queue, rate, eta, outage = (16, 11, 9, 7, 8) if wide else (6, 8, 7, 5, 6)
-    step, gaps = 5, 8 if wide else 7
-    rest = width - (step + bar + queue + rate + eta + outage + gaps)
-    service = min(longest, max(8, rest // 2 if not wide else rest // 4))
-    state = min(28, rest - service) if wide else rest - service
-    title = min(64, rest - service - state) if wide else 0
-    return Columns(service, step, max(0, title), bar, queue, rate, eta, outage, max(0, state))
+    """Columns that fit in ``width``; ``longest``: the widest name of a service. The name, the outage and the state come
+    first, then the others, as far as there is room."""
+    wide = width >= _WIDE
+    service, outage, state = min(longest, max(12, width * 2 // 5)), 8 if wide else 6, 28 if wide else 14
+    rest = width - service - outage - state - 2
+    sizes = (("step", (5,)), ("queue", (11, 8)), ("eta", (7, 5)), ("rate", (9, 7)), ("bar", (16, 6)))
+    found = {}
+    for name, ways in sizes:
+        found[name] = next((size for size in (ways if wide else ways[-1:]) if size < rest), 0)
+        rest -= found[name] + 1 if found[name] else 0
+    title = min(64, rest - 1) if wide and rest > _TITLE_LEAST else 0
+    rest -= title + 1 if title else 0
+    return Columns(service, title=title, outage=outage, state=max(0, state + rest), **found)
 
 
 def heading(at: Columns) -> Line:
     """The names of the columns."""
-    cells = [_left("service", at.service), _right("step", at.step)]
+    cells = [_left("service", at.service)]
+    cells += [_right("step", at.step)] if at.step else []
     cells += [_left("", at.title)] if at.title else []
-    cells += [_left("drain", at.bar), _right("queue", at.queue), _right("rate", at.rate), _right("ETA", at.eta)]
-    cells += [_right("outage", at.outage), _left("state", at.state)]
-    return [(" ".join(cells), NOTE)]
+    cells += [_left("drain", at.bar)] if at.bar else []
+    numbers = (("queue", at.queue), ("rate", at.rate), ("ETA", at.eta), ("outage", at.outage))
+    cells += [_right(name, size) for name, size in numbers if size]
+    return [(" ".join([*cells, _left("state", at.state)]), NOTE)]
 
 
-def row_line(row: Row, at: Columns, steps: int, slo: float, signs: Signs, *, is_here: bool) -> Line:
-    """One service."""
-    name = _cut(presentable(row.service), at.service, signs)
+def row_line(row: Row, name: str, at: Columns, steps: int, slo: float, signs: Signs, *, is_here: bool) -> Line:
+    """One service; ``name``: as it is called here."""
     spans: list[Span] = [(_left(name, at.service), "reverse" if is_here else "")]
-    spans.append((f" {_right(f'{row.step}/{steps}' if row.step else '-', at.step)}", ""))
+    if at.step:
+        spans.append((f" {_right(f'{row.step}/{steps}' if row.step else '-', at.step)}", ""))
     if at.title:
-        spans.append((f" {_left(_cut(row.title, at.title, signs), at.title)}", NOTE))
-    spans.append((f" {_bar(row.done, at.bar, signs)}", GOOD))
+        spans.append((f" {_left(cut(row.title, at.title, signs.dots), at.title)}", NOTE))
+    if at.bar:
+        spans.append((f" {_bar(row.done, at.bar, signs)}", GOOD))
     queue = "" if row.queue is None else f"{row.queue:,.0f}"
     rate = "" if row.rate is None else f"{row.rate:,.0f}/s"
-    numbers = (_right(queue, at.queue), _right(rate, at.rate), _right(seconds(row.eta), at.eta))
-    spans.append((f" {' '.join(numbers)}", ""))
+    numbers = ((queue, at.queue), (rate, at.rate), (seconds(row.eta), at.eta))
+    spans.append(("".join(f" {_right(number, size)}" for number, size in numbers if size), ""))
     is_late = row.outage is not None and row.outage >= slo
     spans.append((f" {_right(seconds(row.outage), at.outage)}", LATE_STYLE if is_late else ALARM))
-    spans.append((f" {_cut(row.state, at.state, signs)}", _STATE_STYLE.get(row.rank, "")))
+    spans.append((f" {cut(row.state, at.state, signs.dots)}", _STATE_STYLE.get(row.rank, "")))
     return spans
+
+
+def shortened(names: Sequence[str], width: int, dots: str) -> dict[str, str]:
+    """Each name in ``width`` cells. Those that are too wide are cut where most of them stay different: at the end, in the
+    middle, or at the start."""
+    shown = {name: presentable(name) for name in names}
+    long = [name for name in names if width_of(shown[name]) > width]
+    half = (width - len(dots)) // 2
+    ways: list[dict[str, str]] = [
+        {name: cut(shown[name], width, dots) for name in long},
+        {name: cut(shown[name], width - half, dots) + _tail(shown[name], half) for name in long},
+        {name: dots + _tail(shown[name], width - len(dots)) for name in long},
+    ]
+    return shown | max(ways, key=lambda way: len(set(way.values())))
 
 
 def totals_line(totals: Totals, left: str, slo: float) -> str:
@@ -145,11 +171,36 @@ def seconds(number: float | None) -> str:
 def folded(texts: Iterable[str], width: int) -> Iterator[str]:
     """The lines, broken at blanks, with their indent kept."""
     for text in texts:
-        if len(text) <= width:
+        if width_of(text) <= width:
             yield text
             continue
         indent = " " * (len(text) - len(text.lstrip()) + 2)
-        yield from textwrap.wrap(text, width, subsequent_indent=indent, break_on_hyphens=False, drop_whitespace=True)
+        if width_of(text) == len(text):
+            yield from textwrap.wrap(text, width, subsequent_indent=indent, break_on_hyphens=False)
+        else:
+            first, *rest = chop_cells(text, width)
+            yield first
+            yield from (f"{indent}{part}" for part in chop_cells("".join(rest).lstrip(), max(1, width - len(indent))))
+
+
+def width_of(text: str) -> int:
+    """How many cells of a terminal it takes: some characters take two."""
+    return len(text) if text.isascii() else cell_len(text)
+
+
+def cut(text: str, width: int, dots: str) -> str:
+    """What fits into so many cells."""
+    if width_of(text) <= width:
+        return text
+    room = max(0, width - len(dots))
+    return (chop_cells(text, room)[0] if room > 1 else "") + dots[:width]
+
+
+def _tail(text: str, width: int) -> str:
+    """The end of it, as far as so many cells hold it."""
+    while width_of(text) > width:
+        text = text[1:]
+    return text
 
 
 def _bar(done: float | None, width: int, signs: Signs) -> str:
@@ -159,12 +210,8 @@ def _bar(done: float | None, width: int, signs: Signs) -> str:
     return signs.full * full + signs.empty * (width - full)
 
 
-def _cut(text: str, width: int, signs: Signs) -> str:
-    return text if len(text) <= width else text[: max(0, width - len(signs.dots))] + signs.dots[:width]
-
-
 def _left(text: str, width: int) -> str:
-    return f"{text:<{width}}"
+    return text + " " * (width - width_of(text))
 
 
 def _right(text: str, width: int) -> str:

@@ -7,8 +7,10 @@ from __future__ import annotations
 
 import threading
 from collections import deque
+from collections.abc import Callable
 
 _LINE_MAX = 4096
+_QUESTION_LEAST = 2  # lines of a question: it goes before how long there is to answer
 
 
 class Pane:
@@ -34,14 +36,16 @@ class Pane:
         """Is a line edited?"""
         return self._prompt is not None
 
-    def shown(self, height: int) -> list[str]:
-        """The lines of the pane, at most ``height``: the newest, and the line that is edited."""
+    def shown(self, height: int, fold: Callable[[list[str]], list[str]] = list) -> list[str]:
+        """The lines of the pane, at most ``height``: the question, and the end of the line that is edited. ``fold``
+        breaks lines that are too long."""
         with self._changed:
-            terms = [self._terms] if self._terms else []
-            edited = terms if self._prompt is None else [*terms, f"{self._prompt}{self._buffer}"]
-            kept = max(0, height - len(edited))
+            edited = [] if self._prompt is None else fold([f"{self._prompt}{self._buffer}"])[-max(1, height // 3) :]
+            terms = fold([self._terms] if self._terms else [])
+            edited = [*terms, *edited] if len(terms) + len(edited) + _QUESTION_LEAST <= height else edited
+            lines, kept = fold(self._lines), max(0, height - len(edited))
             # The question itself stays, however often it was answered wrongly.
-            lines = self._lines if len(self._lines) <= kept else [*self._lines[: kept - 1], self._lines[-1]]
+            lines = lines if len(lines) <= kept else [*lines[: max(0, kept - 1)], *lines[-1:]][:kept]
             return [*lines, *edited]
 
     def say(self, line: str) -> None:

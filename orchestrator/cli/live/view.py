@@ -20,7 +20,9 @@ from orchestrator.cli.live.frame import (
     heading,
     row_line,
     seconds,
+    shortened,
     totals_line,
+    width_of,
 )
 from orchestrator.cli.live.pane import Pane
 from orchestrator.cli.live.rows import ORDERS, Row, chosen, rows_of, totals_of
@@ -55,6 +57,7 @@ class View:
     has_keys: bool = False
     _listed: Sequence[str] = ()
     _height: int = 1
+    _names: tuple[int, dict[str, str]] = (0, {})  # as they fit into so many cells
 
     def press(self, key: str) -> None:
         """A key of the table."""
@@ -99,28 +102,34 @@ class View:
         rows = rows_of(run, self.positions, self.full, now, self.slo)
         shown = chosen(rows, self.order, self.wanted)
         self._listed = [row.service for row in shown]
-        below = self._below(run, rows, shown, now, width, height)
+        most = height - 3 - self.has_keys  # the title, the heading and a row are always there
+        below = self._below(run, rows, shown, now, width, most)
         room = max(1, height - len(below) - 2 - self.has_keys)
         body = self._one(run, self.opened, now, width, room) if self.opened else self._table(run, shown, width, room)
         if self.has_keys:
             below.append([(self._keys(len(shown), len(rows)), NOTE)])
-        return Frame([[(f"{self.title}{_time_left(run, now)}", HEAD)], *body, *below][:height], width)
+        lines: list[Line] = [[(f"{self.title}{_time_left(run, now)}", HEAD)], *body, *below]
+        return Frame(lines[:height], width, self.signs.dots)
 
     def _table(self, run: Run, shown: Sequence[Row], width: int, room: int) -> list[Line]:
-        at = columns_for(width, max((len(row.service) for row in shown), default=8))
+        at = columns_for(width, max((width_of(row.service) for row in shown), default=8))
         self._height = room
         self.top = max(0, min(self.top, len(shown) - room))
         steps = len(run.plan.runbook.steps)
+        if self._names[0] != at.service:
+            self._names = at.service, shortened(list(run.lanes), at.service, self.signs.dots)
+        names = self._names[1]
         lines = [
-            row_line(row, at, steps, self.slo, self.signs, is_here=row.service == self.here)
+            row_line(row, names[row.service], at, steps, self.slo, self.signs, is_here=row.service == self.here)
             for row in shown[self.top : self.top + room]
         ]
         return [heading(at), *(lines or [[("no service fits the filter", NOTE)]])]
 
     def _below(
-        self, run: Run, rows: Sequence[Row], shown: Sequence[Row], now: float, width: int, height: int
+        self, run: Run, rows: Sequence[Row], shown: Sequence[Row], now: float, width: int, most: int
     ) -> list[Line]:
-        """What follows the rows: the selected one in words, the totals, the question."""
+        """What follows the rows: the selected one in words, the totals, the outage, the question. Where a terminal is too
+        low for all of them, the last ones stay."""
         totals = totals_of(rows, self.slo)
         left = "" if totals.queue is None else f"{amount(round(totals.queue), run.plan.runbook.family)} queued"
         lines: list[Line] = []
@@ -134,9 +143,10 @@ class View:
         if outage:
             lines.append([(outage, ALARM)])
         if self.pane.is_open:
-            room = max(_PANE_LEAST, height // _PANE_PART)
-            lines += [[(line, "")] for line in folded(map(presentable, self.pane.shown(room)), width)]
-        return lines
+            room = min(most, max(_PANE_LEAST, most // _PANE_PART + 1))
+            asked = self.pane.shown(room, lambda texts: list(folded(map(presentable, texts), width)))
+            lines += [[(line, "")] for line in asked]
+        return lines[max(0, len(lines) - most) :]
 
     def _keys(self, listed: int, services: int) -> str:
         if self.typing:

@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 
 from orchestrator.cli.render.terminal import say, show, show_json
-from orchestrator.counting import counted
+from orchestrator.counting import counted, named
 from orchestrator.errors import FailoverError
 from orchestrator.journal.journal import Journal
 from orchestrator.model import events as ev
@@ -22,6 +22,7 @@ from orchestrator.reports.next_steps import advice
 from orchestrator.reports.wording import direction
 
 _LANES_IN_FULL = 20
+_FEW = 3  # so many that came to the same are all told in full
 
 Account = Mapping[str, Mapping[str, int]]
 
@@ -76,12 +77,14 @@ def report_lines(
         yield f"  {note}"
     if report.approval is not None:
         yield from _approval_lines(report, report.approval)
-    in_full, alike = _sorted_out(report.lanes)
-    for lane in in_full:
-        yield from _lane_lines(report, lane, is_led, is_kept)
-        if account is not None and lane.service in account:
-            yield f"    the simulated world's own account so far: {_figures(account[lane.service])}"
-    yield from _rows(alike, report)
+    for in_full, alike in _sorted_out(report.lanes):
+        for lane in in_full:
+            yield from _lane_lines(report, lane, is_led, is_kept)
+            if account is not None and lane.service in account:
+                yield f"    the simulated world's own account so far: {_figures(account[lane.service])}"
+        yield from _rows(alike, report, in_full[0] if in_full else None, is_led)
+    if len(report.lanes) > _LANES_IN_FULL:
+        yield _in_all(report, is_led)
 
 
 def state_of(report: RunReport, *, is_led: bool) -> str:
@@ -91,39 +94,79 @@ def state_of(report: RunReport, *, is_led: bool) -> str:
     return report.status if is_led or report.status == "paused" else "interrupted"
 
 
-def _sorted_out(lanes: Sequence[LaneReport]) -> tuple[list[LaneReport], list[LaneReport]]:
-    """Those to tell in full, and those of which a row is enough: what is not done, or differs from what most did, comes
-    first; of many that did the same, one is told in full where there is more to tell than that it is done."""
-    kinds = [_kind(lane) for lane in lanes]
-    done = Counter(kind for kind, lane in zip(kinds, lanes, strict=True) if lane.outcome is ev.Outcome.DONE)
-    usual = done.most_common(1)[0][0] if done else None
-    others = [lane for lane, kind in zip(lanes, kinds, strict=True) if kind != usual]
-    alike = [lane for lane, kind in zip(lanes, kinds, strict=True) if kind == usual]
-    shown = len(alike) if len(lanes) <= _LANES_IN_FULL else 0 if usual == _PLAIN else 1
-    return [*others, *alike[:shown]], alike[shown:]
+def _sorted_out(lanes: Sequence[LaneReport]) -> list[tuple[list[LaneReport], list[LaneReport]]]:
+    """Services that came to the same, in groups: those to tell in full, and those of which a row is enough. What most
+    did and is done comes last; of the others a group of fewer first, since it differs most."""
+    groups: dict[tuple[object, ...], list[LaneReport]] = {}
+    for lane in lanes:
+        groups.setdefault(_kind(lane), []).append(lane)
+    done = [kind for kind in groups if kind[0] is ev.Outcome.DONE]
+    usual = max(done, key=lambda kind: len(groups[kind]), default=None)
+    others = [found for kind, found in groups.items() if kind != usual]
+    if len(lanes) <= _LANES_IN_FULL:
+        shown = {lane.service for found in others for lane in found}
+        first: list[tuple[list[LaneReport], list[LaneReport]]] = [
+            ([one for one in lanes if one.service in shown], [])
+        ]
+        return first if usual is None else [*first, (groups[usual], [])]
+    parts = [(found, []) if len(found) <= _FEW else (found[:1], found[1:]) for found in sorted(others, key=_concern)]
+    if usual is not None:
+        most, told = groups[usual], 0 if usual == _PLAIN else 1
+        parts.append((most[:told], most[told:]))
+    return parts
+
+
+def _concern(alike: Sequence[LaneReport]) -> tuple[bool, int]:
+    """What is not done comes first, and fewer before many."""
+    return alike[0].outcome is ev.Outcome.DONE, len(alike)
 
 
 def _kind(lane: LaneReport) -> tuple[object, ...]:
-    """What makes a service another one than its neighbour."""
+    """What makes a service another one than its neighbour; of one that is not done, where it is and why, too."""
     left = lane.left_behind is not None and not lane.left_behind.is_nothing
     decided = tuple((one.gate, one.item, one.choice) for one in lane.decisions)
     bad = bool(lane.both_active or lane.not_aborted or lane.no_active_site_since)
-    return lane.outcome, decided, bad, left
+    if lane.outcome is ev.Outcome.DONE:
+        return lane.outcome, decided, bad, left
+    at = lane.steps[-1].id if lane.steps else ""
+    return lane.outcome, decided, bad, left, lane.status, at, lane.reason.replace(lane.service, "")
 
 
 # Done, and nothing else to tell.
 _PLAIN = (ev.Outcome.DONE, (), False, False)
 
 
-def _rows(lanes: Sequence[LaneReport], report: RunReport) -> Iterator[str]:
-    """A row for each service that did what all did."""
+def _rows(lanes: Sequence[LaneReport], report: RunReport, first: LaneReport | None, is_led: bool) -> Iterator[str]:
+    """A row for each service that came to the same as ``first``, which was told in full."""
     width = max((len(lane.service) for lane in lanes), default=0)
     for lane in lanes:
-        yield f"  {lane.service:<{width}}  done{_outage(lane, report)}"
+        state = lane.outcome or (state_of(report, is_led=is_led) if lane.steps else "not started")
+        same = f", as {first.service}" if first is not None and lane.outcome is not ev.Outcome.DONE else ""
+        yield f"  {lane.service:<{width}}  {state}{same}{_dark(lane, report)}{_outage(lane, report)}"
     known = [lane for lane in lanes if lane.outage_seconds is not None]
     if known:
         longest = max(known, key=lambda lane: lane.outage_seconds or 0.0)
         yield f"  the longest of these {len(lanes)}: {longest.service}{_outage(longest, report)}"
+
+
+def _dark(lane: LaneReport, report: RunReport) -> str:
+    """That no site serves it, and for how long."""
+    if lane.no_active_site_since is None:
+        return ""
+    perhaps = "PERHAPS " if _unread(report, lane) else ""
+    what = words_of(report.runbook.partition("/")[0]).none_serves
+    return f", {perhaps}{what} for {lane.no_active_site_seconds or 0.0:.0f} s"
+
+
+def _in_all(report: RunReport, is_led: bool) -> str:
+    """The last line, which stays on the screen: how many ended how, which are not done, and how many no site serves."""
+    states = Counter(str(lane.outcome or state_of(report, is_led=is_led)) for lane in report.lanes)
+    counts = ", ".join(f"{many:,} {state}" for state, many in states.most_common())
+    left = [lane.service for lane in report.lanes if lane.outcome is not ev.Outcome.DONE]
+    which = f"; not done: {named(left)}" if left else ""
+    dark = sum(lane.no_active_site_since is not None for lane in report.lanes)
+    outage = f"; no active site is known of {dark:,}" if dark else ""
+    return f"  of {len(report.lanes):,} services: {counts}{outage}{which}"
 
 
 def _approval_lines(report: RunReport, approval: ApprovalReport) -> Iterator[str]:
@@ -146,7 +189,7 @@ def _lane_lines(report: RunReport, lane: LaneReport, is_led: bool, is_kept: bool
     reason = f": {lane.reason}" if lane.reason else ""
     yield f"  {lane.service}: {lane.outcome or _position(report, lane, is_led)}{reason}"
     if lane.no_active_site_since is not None:
-        unread = " or ".join(site for site in (report.source, report.target) if not _is_read(lane, site))
+        unread = _unread(report, lane)
         perhaps, unless = ("PERHAPS ", f": what {unread} is now was not read") if unread else ("", "")
         by = "now, as far as was read" if report.status == "interrupted" else "the last record"
         so_far = f", for {lane.no_active_site_seconds or 0.0:.0f} s by {by}"
@@ -169,6 +212,11 @@ def _lane_lines(report: RunReport, lane: LaneReport, is_led: bool, is_kept: bool
     next_thing = advice(report, lane, is_led=is_led, is_kept=is_kept)
     if next_thing:
         yield f"    what to do: {next_thing}"
+
+
+def _unread(report: RunReport, lane: LaneReport) -> str:
+    """The sites of which nothing was read since they were changed."""
+    return " or ".join(site for site in (report.source, report.target) if not _is_read(lane, site))
 
 
 def _is_read(lane: LaneReport, site: str) -> bool:

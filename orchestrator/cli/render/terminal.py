@@ -170,6 +170,11 @@ def is_attended() -> bool:
     return sys.stdin.isatty() and sys.stderr.isatty()
 
 
+def can_redraw() -> bool:
+    """Can the terminal of that person show a table in place of the one before?"""
+    return is_attended() and os.environ.get("TERM", "").lower() not in ("dumb", "unknown")
+
+
 def can_show(stream: TextIO, text: str) -> bool:
     """Does the stream's encoding have these characters?"""
     try:

@@ -6,7 +6,7 @@ from contextlib import closing
 
 from orchestrator.cli.render.records import print_run
 from orchestrator.cli.render.screen import JsonScreen, PlainScreen
-from orchestrator.cli.render.terminal import is_attended, say, show_json
+from orchestrator.cli.render.terminal import can_redraw, say, show_json
 from orchestrator.core.position import Positions
 from orchestrator.core.run import Run
 from orchestrator.journal.journal import Journal
@@ -56,7 +56,7 @@ class _View:
         self._live = None
         if as_json:
             self._screen: JsonScreen | PlainScreen | None = JsonScreen(self._positions)
-        elif not is_attended():
+        elif not can_redraw():
             self._screen = PlainScreen(self._positions)
         else:
             from orchestrator.cli.live.screen import LiveScreen

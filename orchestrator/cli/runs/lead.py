@@ -13,7 +13,7 @@ from orchestrator.cli.live.prompt import TerminalPrompter
 from orchestrator.cli.live.rows import OUTAGE_SLO_S
 from orchestrator.cli.render.outcome import show_result
 from orchestrator.cli.render.screen import JsonScreen, PlainScreen
-from orchestrator.cli.render.terminal import is_attended, say, say_at_once
+from orchestrator.cli.render.terminal import can_redraw, is_attended, say, say_at_once
 from orchestrator.core.position import Positions
 from orchestrator.core.run import Run
 from orchestrator.engine.engine import Engine
@@ -98,7 +98,7 @@ class _Front:
         self._positions = Positions(taken.plan)
         for record in journal.records(taken.name):
             self._positions.take(record)
-        self.screen = self._make_screen(attended)
+        self.screen = self._make_screen()
         self.patience = journal.patience = Patience(tools.clock, WATCHED if attended else ALONE, self._say)
         caveat = journal.insist(journal.caveat)
         if caveat and not as_json:
@@ -114,10 +114,10 @@ class _Front:
         del run
         self._positions.take(record)
 
-    def _make_screen(self, attended: bool) -> JsonScreen | PlainScreen | LiveScreen:
+    def _make_screen(self) -> JsonScreen | PlainScreen | LiveScreen:
         if self._as_json:
             return JsonScreen(self._positions)
-        if not attended:
+        if not can_redraw():
             return PlainScreen(self._positions)
         from orchestrator.cli.live.screen import LiveScreen
 

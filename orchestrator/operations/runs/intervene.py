@@ -26,6 +26,7 @@ from orchestrator.reports.document import RunReport
 from orchestrator.reports.report import build
 
 # How long the process that leads a run has to answer an abort, how long to roll back, and how often it is checked.
+_ITEMS = 3  # so many are named
 _ANSWERED_WITHIN, _ROLLED_BACK_WITHIN, _CHECKED_EVERY = LEASE_SECONDS + CLOCKS_APART, 60.0, 0.5
 
 
@@ -158,6 +159,12 @@ def _asked(name: str, run: Run, decision: Decision) -> list[str]:
             raise DefinitionError(f"{decision.choice!r} is no answer to {decision.gate}", hint=f"one of: {choices}")
         asked.append(lane.service)
     if not asked or set(decision.services) - set(asked):
+        items = [gate.item for lane in run.lanes.values() for gate in lane.gates if gate.gate == decision.gate]
+        if decision.item is None and (keys := [item for item in items if item is not None]):
+            sentence = f"{decision.gate} asks about one transaction at a time, and --item says which"
+            raise DefinitionError(
+                sentence, hint=f"--item {' or '.join(keys[:_ITEMS])}; see `failover runs show {name}`"
+            )
         raise DefinitionError(f"no such question is open in run {name}", hint=f"see `failover runs show {name}`")
     return asked
 
