@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -20,12 +20,16 @@ from orchestrator.family.moves import Given, Kind, MoveOption
 from orchestrator.family.offers import Offering
 from orchestrator.family.registry import Registry
 from orchestrator.family.rehearsal import MakeScene, Rehearsal, Scene
-from orchestrator.model.declared.file import ActionFile, FamilyFile, ItemsFile, SwitchFile
+from orchestrator.model.declared.file import ActionFile, FamilyFile, ItemsFile, SwitchFile, way_of
 from orchestrator.model.declared.requests import rules_in
 from orchestrator.model.facets import Facet
 from orchestrator.model.families import Words
+from orchestrator.model.fences import FenceKind
 from orchestrator.model.inventory import Site
 from orchestrator.model.transactions import TransactionDecision, TransactionDecisions
+
+# How the name of a runbook ends that fences a site so, or undoes it; every other way is one of the family.
+_FENCED = {"command": "commanded", "attest": ""}
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,22 +48,24 @@ class DeclaredFamily(Offering):
         return [*OPTIONS[kind], *switches, *decided]
 
     def runbook_for(self, kind: Kind, site: Site, given: Given) -> str:
-        """The one that a switch chooses. Else a failed site whose fence plan has a command is fenced by it, where a
-        runbook does that."""
+        """The one that a switch chooses, and of it the one for the site's fence plan, where there is such a runbook. A
+        failed site is fenced as its plan prefers, unless an operator answers for that; what a command closed is opened
+        by it."""
         switches = {} if self.file is None else self.file.switches
-        chosen = [one.runbook for name, one in switches.items() if f"--{name}" in given]
-        if chosen:
-            return chosen[0]
-        commanded = f"{kind}-commanded"
-        if site.fenced_by("command") is None or self.runbooks is None:
-            return kind
-        return commanded if (self.runbooks / f"{commanded}.yaml").is_file() else kind
+        chosen = next((one.runbook for name, one in switches.items() if f"--{name}" in given), kind)
+        ways = [_FENCED.get(option.kind, "fenced") for option in site.fence]
+        if kind == "uncontrolled":
+            ways = [] if {"--attest", "--reason"} & set(given) else ways[:1]
+        fitting = [f"{chosen}-{way}" for way in ways if way]
+        return next((one for one in fitting if self._has(one)), chosen)
+
+    def _has(self, runbook: str) -> bool:
+        return self.runbooks is not None and (self.runbooks / f"{runbook}.yaml").is_file()
 
     def guard(self) -> MakeGuard | None:
         """By its ``guard`` runbook, its own or the one that its file gives; a site that nothing closes is not guarded."""
         file = self.file
-        is_written = self.runbooks is not None and (self.runbooks / "guard.yaml").is_file()
-        if file is None or not (is_written or len(file.closing) == 1):
+        if file is None or not (self._has("guard") or len(file.closing) == 1):
             return None
 
         def make(target: GuardTarget, sessions: GuardSessions) -> GuardStrategy:
@@ -120,6 +126,15 @@ def _implied(file: FamilyFile, action: ActionFile) -> dict[str, bool]:
     }
 
 
+def _asked_while(file: FamilyFile) -> dict[str, Mapping[str, bool]]:
+    """What has to run so that it is asked: by the rules of a reading, and of the way that it goes."""
+    rules, found = rules_in(file.model), dict[str, dict[str, bool]]()
+    asked = {name: (name, way_of(one)) for name, one in file.readings.items()}
+    for name, keys in ({name: (way_of(one),) for name, one in file.actions.items()} | asked).items():
+        found[name] = {field: value for key in keys if key in rules for field, value in rules[key].only_while.items()}
+    return {name: needed for name, needed in found.items() if needed}
+
+
 def family_of(file: FamilyFile, runbooks: Path | None) -> Offering:
     """The family, with the adapter that it brings. ``runbooks``: the folder of its procedures, if it exists."""
     models = {name: reading_model(file.family, name, one) for name, one in file.readings.items()}
@@ -134,6 +149,8 @@ def family_of(file: FamilyFile, runbooks: Path | None) -> Offering:
         makes={(name, ""): {"": dict(one.makes)} for name, one in file.actions.items() if one.makes},
         implies={(name, ""): {"": _implied(file, one)} for name, one in file.actions.items()},
         adapters={file.family: adapter_of(file, models), mock_name(file.family): mock_of(file, models)},
+        fences={name: FenceKind(**one.model_dump(), published=False) for name, one in file.fences.items()},
         model=file.flags,
+        asked_while=_asked_while(file),
         file=file,
     )

@@ -328,7 +328,7 @@ def courses_of(plan: ev.Plan) -> dict[str, PositionHistory]:
     by_time = sorted(plan.read_before, key=lambda one: one.seen.asked_at)
     newest = by_time[-1].seen.asked_at if by_time else 0.0
     last = {(one.service, one.seen.on, one.seen.reading): one.seen.asked_at for one in by_time}
-    for one in plan.read_before:
+    for one in by_time:
         if one.service in courses:
             at = one.seen.asked_at
             is_old = newest - at > FRESH_S or at < last[one.service, one.seen.on, one.seen.reading]

@@ -57,7 +57,8 @@ class Family:
     ``implies``: the same of what follows from that: a server that was stopped serves no client.
     ``fences``: what the fence plan of a site may name, by its key. ``adapters``: by name, those that it brings itself,
     beside what distributions offer. ``model``: fields that are true or false and have no facet, with their values at the
-    source and at the target while the pair is well.
+    source and at the target while the pair is well. ``asked_while``: by reading and action, the fields that a site has to
+    have so that it is answered, and obeyed.
     """
 
     name: str
@@ -70,6 +71,7 @@ class Family:
     fences: Mapping[str, FenceKind] = field(default_factory=dict)
     adapters: Mapping[str, type[object]] = field(default_factory=dict)
     model: Mapping[str, tuple[bool, bool]] = field(default_factory=dict)
+    asked_while: Mapping[str, Mapping[str, bool]] = field(default_factory=dict)
 
     @property
     def surveyed(self) -> Sequence[str]:

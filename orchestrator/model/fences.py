@@ -16,6 +16,7 @@ class FenceKind:
     """``does``: what it does, in words; ``action`` shuts the site, and ``reading`` shows that it is shut.
 
     ``pattern``: what its value looks like, and ``says``: the same for a person; without a pattern it is ``true``.
+    ``published``: the JSON Schema of inventories names it.
     """
 
     does: str
@@ -23,11 +24,13 @@ class FenceKind:
     reading: str
     pattern: str = ""
     says: str = ""
+    published: bool = True
 
 
-def known_fences() -> Mapping[str, FenceKind]:
-    """By name, those of the installed families."""
+def known_fences(own: str = "") -> Mapping[str, FenceKind]:
+    """By name, those of the installed families; of two with one name, that of the family ``own``."""
     found: dict[str, FenceKind] = {}
-    for family in installed().families.values():
+    families = installed().families
+    for family in (*families.values(), families.get(own)):
         found |= getattr(family, "fences", {})
     return found

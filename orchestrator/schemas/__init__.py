@@ -97,11 +97,11 @@ def _one_source(choice: dict[str, Any]) -> None:
 
 
 def _ways_to_fence(option: dict[str, Any]) -> None:
-    """Those of the installed families too, and no other."""
-    own = {name: _fence_value(kind) for name, kind in known_fences().items()}
+    """Those of the installed families too. One of a family in a file is ``true``; which there are, its file says."""
+    own = {name: _fence_value(kind) for name, kind in known_fences().items() if kind.published}
     option["properties"] = {**own, **option["properties"]}
-    option["additionalProperties"] = False
-    _one_source(option)
+    option["additionalProperties"] = {"const": True}
+    option["minProperties"] = option["maxProperties"] = 1
 
 
 def _fence_value(kind: FenceKind) -> dict[str, Any]:

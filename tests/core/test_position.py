@@ -227,6 +227,13 @@ def test_what_was_read_for_the_plan_counts() -> None:
     assert courses_of(a_plan())["Trading"].position.serves == "unknown"
 
 
+def test_what_was_read_for_the_plan_counts_in_its_order() -> None:
+    """Law: readings of a plan are listed by side; a moment without an active site is one in the order of time."""
+    plan = before(role("target", S, T - 1), role("source", S, T + 0.3), role("target", A, T))
+    [course] = courses_of(plan).values()
+    assert (course.gaps, course.position.serves) == ([], "target")
+
+
 def test_whoever_watches_is_told_once() -> None:
     """Law: the record that shows both sites active is news, and no later one."""
     watched = Positions(a_plan())

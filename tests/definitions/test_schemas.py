@@ -14,6 +14,7 @@ import yaml
 
 from orchestrator.documents.definition import Definition
 from orchestrator.documents.loader import read_inventory, read_runbook
+from orchestrator.operations.declared_families import offer_families
 from orchestrator.schemas import schemas, write
 from tests.definitions.declared import Write, read_decisions
 from tests.shipped import RUNBOOKS
@@ -33,7 +34,11 @@ CUT = {"commands": {"cut": {"argv": ["x"], "check": ["y"]}}}
 PARTS: list[tuple[dict[str, Any], bool]] = [
     ({"fence": [{"backbone": True}, {"attest": "pull the cables"}]}, True),
     ({"fence": [{"command": "cut"}], "also": [{"adapter": "local", "options": CUT}]}, True),
+    ({"fence": [{"stopped": True}]}, True),
     ({"fence": [{"backbone": False}]}, False),
+    ({"fence": [{"stopped": False}]}, False),
+    ({"fence": [{"stopped": True, "backbone": True}]}, False),
+    ({"fence": [{"stopped": True, "closed": True}]}, False),
     ({"fence": [{"backbone": True, "attest": "x"}]}, False),
     ({"fence": [{}]}, False),
     ({"fence": [{"command": "cut; rm"}]}, False),
@@ -47,6 +52,12 @@ PARTS: list[tuple[dict[str, Any], bool]] = [
     ({"also": [{"adapter": "local", "name": "a"}]}, False),
     ({"also": [{}]}, False),
 ]
+
+
+@pytest.fixture(autouse=True)
+def families() -> None:
+    """Those in files are known."""
+    offer_families()
 
 
 def _validator(name: str) -> jsonschema.Draft202012Validator:

@@ -67,7 +67,10 @@ def test_the_options_of_a_fence_plan_by_kind() -> None:
     ("more", "sentence"),
     [
         ("fence: [{backbone: true}, {backbone: true}]", "a fence plan has each kind once"),
-        ("fence: [{backbone: true, command: cut}]", "give exactly one of backbone, interface, command, attest"),
+        (
+            "fence: [{backbone: true, command: cut}]",
+            "give exactly one of backbone, interface, (stopped, )?command, attest",
+        ),
         ("fence: [{attest: ''}]", "at least 1 characters|at least 1 must be given"),
         ("fence: [{interface: 'eth0; reload'}]", "interface .* is not allowed"),
         ("also: [{adapter: mock}]", "the same adapter twice for one site"),

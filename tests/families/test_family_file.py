@@ -146,14 +146,15 @@ def test_control_the_shipped_runbook_breaks_nothing(tmp_path: Path) -> None:
     assert explored(tmp_path, "summary: Planned", "summary: A planned") == set()
 
 
-@pytest.mark.parametrize("name", ["restore", "restore-rebuilt"])
-def test_a_restore_breaks_nothing(name: str) -> None:
+@pytest.mark.parametrize("name", ["restore", "restore-rebuilt", "uncontrolled-fenced"])
+def test_what_follows_a_loss_breaks_nothing(name: str) -> None:
     """Law: no order of events lets a failed server come back as a second primary, or a step count that is not so."""
     runbook = read_runbook(SHIPPED / f"postgresql/{name}.yaml").result()
     family = family_of(read_family(FILE).result(), SHIPPED / "postgresql")
     actions = family.adapters["postgresql"].actions  # type: ignore[attr-defined]
     walk = explore(runbook, actions, states_max=20_000, disturbances_max=1, family=Generic(family, runbook))
     assert (walk.states > 1_000, walk.found) == (True, [])
+    assert "done" in walk.ends
 
 
 def test_values_are_read_strictly() -> None:

@@ -113,6 +113,12 @@ LINTED: Mapping[str, Mistake] = {
         "where: {follows: true}, say: the target is no replica",
         "link-not-read",
     ),
+    "a fence that nothing closes": Mistake(
+        "postgresql", "    action: follow_from_next_start", "    action: follow_from_the_next", "unknown-action"
+    ),
+    "a fence that nothing proves": Mistake(
+        "postgresql", "    reading: signal\n", "    reading: signl\n", "unknown-reading"
+    ),
     "a step of an action that is not there": Mistake(
         "rabbitmq/controlled", "do: {on: target, action: open}", "do: {on: target, action: opens}", "unknown-action"
     ),
@@ -130,6 +136,12 @@ EXPLORED: Mapping[str, Mistake] = {
         "{on: source, reading: backlog, where: {waiting: 0}",
         "{on: target, reading: backlog, where: {waiting: 0}",
         "dead-end",
+    ),
+    "it takes over without asking whether the fenced server was started": Mistake(
+        "postgresql/uncontrolled-fenced",
+        "{on: source, reading: process, where: {running: false, writes: false}, say: the failed server was started}",
+        "{on: source, reading: signal, where: {follows_next: true}}",
+        "promoted-unconfirmed two-active",
     ),
     "it is rolled back without asking the target": Mistake(
         "rabbitmq/controlled", _UNDO, "", "promoted-unconfirmed two-active"

@@ -6,7 +6,9 @@ tests run as root, ``pg_ctl`` changes to that account first, as an operator's ``
 
 from __future__ import annotations
 
+import os
 import shutil
+import signal
 import subprocess
 import threading
 import time
@@ -21,6 +23,7 @@ import psycopg
 import pytest
 
 from tests.journal.servers import a_server
+from tests.process_state import has_ended
 from tests.real.commands import Operator
 from tests.real.relay import Relay
 
@@ -41,6 +44,7 @@ wal_receiver_timeout = 5s
 wal_retrieve_retry_interval = 200ms
 hot_standby_feedback = on
 fsync = off
+autovacuum = off
 """
 INVENTORY = """\
 sites:
@@ -101,6 +105,14 @@ class Site:
         """Stop it, as a crash would unless another ``mode`` is named."""
         with suppress(AssertionError):
             self.tool("pg_ctl", "-D", str(self.data), "-m", mode, "-w", "stop")
+
+    def kill(self) -> None:
+        """End the postmaster at once; return when its processes have noticed, and its number is free: one that is still
+        listed keeps a server from being started."""
+        leader = int((self.data / "postmaster.pid").read_text().split()[0])
+        processes = [int(one) for one in Path(f"/proc/{leader}/task/{leader}/children").read_text().split()]
+        os.kill(leader, signal.SIGKILL)
+        wait_for(lambda: all(has_ended(one) for one in processes) and not Path(f"/proc/{leader}").exists())
 
     def ask(self, statement: str, database: str = "shop") -> list[tuple[Any, ...]]:
         """What a superuser reads."""
@@ -243,6 +255,15 @@ def _write(pair: Pair, path: Path, text: str) -> None:
     path.chmod(0o600)
     if pair.account is not None:
         shutil.chown(path, pair.account)
+
+
+def fence_plan(pair: Pair, site: str, plan: str) -> None:
+    """Give a site of the inventory a fence plan."""
+    path = pair.folder / "inventory.yaml"
+    line = f"  {site}:\n    adapter: postgresql\n"
+    text = path.read_text()
+    assert line in text
+    path.write_text(text.replace(line, f"{line}    fence: {plan}\n"))
 
 
 def in_order(pair: Pair) -> tuple[Site, Site]:

@@ -36,6 +36,15 @@ def test_a_lost_site(shell: Shell, tmp_path: Path, family: str) -> None:
     assert "are still held by a site that does not serve" in ended.out
 
 
+def test_a_lost_server_whose_machine_answers(shell: Shell, tmp_path: Path) -> None:
+    """Law: a fence of the family is rehearsed as such: the server is down, and its machine obeys; no operator attests."""
+    inventory = inventory_of(tmp_path, "postgresql", fence="[{stopped: true}]")
+    words = ("rehearse", "uncontrolled", "--inventory", str(inventory), "--all", "--fast", "--seed", "7")
+    ended = shell(*words, "--site", "ny")
+    assert ended.code == 0, ended.err[-2_000:]
+    assert "SIMULATED  postgresql/uncontrolled-fenced: ny to nj: DONE" in ended.out
+
+
 # What goes wrong, and how the command ends with no operator: exit code, and what happened to the role.
 FAULTS = {
     "the link hardly carries anything": ("act close: link slow 100000x", 5),

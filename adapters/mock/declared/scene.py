@@ -75,7 +75,7 @@ class DeclaredScene:
         clock.advance(WELL_S)
         if kind == "controlled":
             return
-        self._turn(source, up=False)
+        self._lose(source)
         if kind == "uncontrolled":
             clock.advance(DARK_S)
             return
@@ -87,6 +87,16 @@ class DeclaredScene:
         if kind == "failback":
             prelude.lead(f"{self._file.family}/restore", {"data-loss": "accept"})
             clock.advance(SERVES_S)
+
+    def _lose(self, site: str) -> None:
+        """It is gone; where its fence plan needs its machine, that still answers."""
+        assert self._world is not None
+        if self._rehearsal.inventory.sites[site].own_fence is None or not self._file.stopping:
+            self._turn(site, up=False)
+            return
+        with self._world.request():
+            for service in self._rehearsal.services:
+                self._world.act(site, service, self._file.stopping[0], {}, by="somebody")
 
     def _turn(self, site: str, *, up: bool) -> None:
         assert self._world is not None

@@ -52,6 +52,7 @@ def lint_family(family: FamilyFile, *, file: str | None = None, lines: Lines | N
         *_options(family),
         *_readings(family),
         *_actions(family),
+        *_fences(family),
         *_whole(family),
         *_secrets(family),
         *lint_conduct(family),
@@ -305,6 +306,18 @@ def _actions(file: FamilyFile) -> Iterator[Diagnostic]:
                 (*path, "inverse"),
                 "no-inverse",
                 f"{action.inverse} makes the same as {name}, so it takes nothing back",
+            )
+
+
+def _fences(file: FamilyFile) -> Iterator[Diagnostic]:
+    for name, fence in file.fences.items():
+        if fence.action not in file.actions:
+            what = f"there is no action {quoted(fence.action)}"
+            yield error_at(("fences", name, "action"), "unknown-action", what, suggest(fence.action, file.actions))
+        if fence.reading not in file.readings:
+            what = f"there is no reading {quoted(fence.reading)}, so nothing would prove the fence"
+            yield error_at(
+                ("fences", name, "reading"), "unknown-reading", what, suggest(fence.reading, file.readings)
             )
 
 

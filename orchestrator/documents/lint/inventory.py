@@ -76,8 +76,9 @@ def _declared(site: Site, declared_for: Callable[[Site], type[Adapter]]) -> Iter
             "status and check show it as unknown, and the other commands refuse it; see CONTRIBUTING.md for `family`"
         )
         yield Diagnostic((*path, "adapter"), Level.WARNING, "family-unknown", sentence, hint)
+    fences = known_fences(family_named(declared))
     for index, option in enumerate(site.fence):
-        needs = _COMMAND if option.command is not None else known_fences().get(option.kind)
+        needs = _COMMAND if option.command is not None else fences.get(option.kind)
         if needs is None:
             continue
         place = (*path, "fence", index, option.kind)

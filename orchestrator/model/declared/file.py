@@ -24,6 +24,7 @@ from orchestrator.model.declared.requests import (
     Strict,
     Text,
     flags_in,
+    rules_in,
     words_in,
 )
 from orchestrator.model.facets import Facet
@@ -276,12 +277,21 @@ class SwitchFile(Strict):
     runbook: Text
 
 
+class FenceFile(Strict):
+    """A way of the family to keep clients off a failed site: what it ``does``, the ``action`` that shuts the site for
+    good, and the ``reading`` that shows it."""
+
+    does: Text
+    action: Name
+    reading: Name
+
+
 class FamilyFile(Strict):
     """One kind of replicated system. Its runbooks are in the folder beside the file that has its name.
 
     ``whole_site``: why services of one site cannot be moved apart; empty: they can. ``switches``: options of the commands
-    that move services, without the dashes. ``model``: what is so by itself, for the pair that is made to explore,
-    rehearse and simulate runbooks; two values are short for ``is``.
+    that move services, without the dashes. ``fences``: what the fence plan of a site may name. ``model``: what is so by
+    itself, for the pair that is made to explore, rehearse and simulate runbooks; two values are short for ``is``.
     """
 
     family: FamilyName
@@ -295,6 +305,7 @@ class FamilyFile(Strict):
     switches: Mapping[Annotated[str, StringConstraints(pattern=r"^[a-z][a-z-]{0,40}$")], SwitchFile] = Field(
         default_factory=dict
     )
+    fences: Mapping[Name, FenceFile] = Field(default_factory=dict)
     model: Mapping[Name, tuple[bool, bool] | ModelFile] = Field(default_factory=dict)
 
     @property
@@ -311,10 +322,25 @@ class FamilyFile(Strict):
             if one.makes.get(Facet.SERVES) is False and one.inverse is not None and not one.arguments
         ]
 
+    @property
+    def stopping(self) -> list[str]:
+        """The actions after which its machine still obeys, and statements, requests or messages are not answered."""
+        ways = [rule for name, rule in rules_in(self.model).items() if name in _WAYS]
+        needed = {field: value for rule in ways for field, value in rule.only_while.items()}
+        return [
+            name
+            for name, one in self.actions.items()
+            if not one.arguments and any(one.makes.get(field) is (not value) for field, value in needed.items())
+        ]
+
+
+# How something is asked or sent.
+_WAYS = ("sql", "exec", "ssh", "http", "nats")
+
 
 def way_of(one: ReadingFile | ActionFile) -> str:
     """The key under which it says what is asked or sent."""
-    return next(way for way in ("sql", "exec", "ssh", "http", "nats") if getattr(one, way) is not None)
+    return next(way for way in _WAYS if getattr(one, way) is not None)
 
 
 def statements_of(one: ReadingFile | ActionFile) -> tuple[str, ...]:

@@ -66,6 +66,7 @@ class Generic:
             if step.for_each is not None and (model := family.readings.get(step.for_each.reading)) is not None
         }
         self._flags = tuple(sorted(family.model.items()))
+        self._asked_while = {**family.asked_while, "reachability": _of_reachability(family)}
         self._alike = _alike(checks_of(runbook), _followed(family))
         self._effects = Effects(family.makes, dict(_works_on(runbook)))
         exclusive = [model.exclusive for model in family.readings.values() if Facet.SERVES in model.facets]
@@ -138,7 +139,9 @@ class Generic:
     def starts(self, runbook: Runbook) -> Iterator[tuple[str, Pair]]:
         """See ``family.Family``."""
         suspends = self._family.offers(Facet.SUSPENDED)
-        yield from pairs.starts(tuple(sorted(self._items)), self._flags, suspends=suspends)
+        fields = {name for needed in self._family.asked_while.values() for name in needed}
+        items = tuple(sorted(self._items))
+        yield from pairs.starts(items, self._flags, suspends=suspends, answered_while=fields)
         if self._family.offers(Facet.PILOT):
             yield "another manager may act", Pair(items=tuple(sorted(self._items)), flags=self._flags, managed=True)
 
@@ -156,7 +159,8 @@ class Generic:
 
     def reaches(self, pair: Pair, side: int, word: str) -> bool:
         """See ``family.Family``: the fence of the plan is asked and told from here."""
-        return word in _OUTSIDE or not pair.dark[side]
+        is_answered = pair.has(side, self._asked_while.get(word, {}))
+        return word in _OUTSIDE or (not pair.dark[side] and is_answered)
 
     def read(self, pair: Pair, side: int, reading: str) -> Reading:
         """See ``family.Family``."""
@@ -262,6 +266,12 @@ def _alike(checks: Iterable[Check], followed: Container[tuple[str, str]]) -> Map
                     found.setdefault(check.reading, {})[name] = value
                     found.setdefault(other.reading, {})[other.field] = value
     return found
+
+
+def _of_reachability(family: Family) -> Mapping[str, bool]:
+    """It is made of the first reading that shows who serves."""
+    serving = [name for name, one in family.readings.items() if one.surveyed and Facet.SERVES in one.facets]
+    return family.asked_while.get(serving[0], {}) if serving else {}
 
 
 def _followed(family: Family) -> frozenset[tuple[str, str]]:

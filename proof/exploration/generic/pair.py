@@ -10,7 +10,7 @@ more once it has obeyed.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from typing import NamedTuple
 
 from orchestrator.model.facets import Facet
@@ -53,6 +53,11 @@ class Pair(NamedTuple):
     def takes(self, side: int) -> bool:
         """Are clients served here?"""
         return self.serves[side] and not self.outside[side]
+
+    def has(self, side: int, wanted: Mapping[str, bool]) -> bool:
+        """Has the side these values of fields without a facet?"""
+        flags = dict(self.flags)
+        return all(flags[name][side] is value for name, value in wanted.items() if name in flags)
 
 
 class Effects(NamedTuple):
@@ -148,9 +153,14 @@ def _flows(pair: Pair) -> Iterator[Move[Pair]]:
 
 
 def starts(
-    items: tuple[Listed, ...], flags: tuple[tuple[str, tuple[bool, bool]], ...], *, suspends: bool
+    items: tuple[Listed, ...],
+    flags: tuple[tuple[str, tuple[bool, bool]], ...],
+    *,
+    suspends: bool,
+    answered_while: Collection[str] = (),
 ) -> Iterator[tuple[str, Pair]]:
-    """See ``family.Family``. ``suspends``: the family can switch replication off."""
+    """See ``family.Family``. ``suspends``: the family can switch replication off. ``answered_while``: the fields on which
+    it depends whether a site answers all that it is asked."""
     base = Pair(items=items, flags=flags)
     behind = base._replace(queued=(True, False))
     yield "the source serves, and the target has everything", base
@@ -171,5 +181,9 @@ def starts(
         "the source does not answer, and serves no client",
         behind._replace(serves=(False, False), dark=(True, False), link=False),
     )
+    if answered_while:
+        down = tuple((name, (both[SOURCE] is not (name in answered_while), both[TARGET])) for name, both in flags)
+        stopped = behind._replace(serves=(False, False), link=False, flags=down)
+        yield "the source is down, and its machine answers", stopped
     if suspends:
         yield "replication is suspended", behind._replace(suspended=True)

@@ -54,7 +54,9 @@ class Evidence(NamedTuple):
             serves, link = value.flag(Facet.SERVES), value.flag(Facet.LINK)
             if isinstance(value, Reachability) or serves is not None:
                 idle = None if serves is None else not serves
-                is_gone = isinstance(value, Reachability) and not value.answers
+                is_silent = isinstance(value, Reachability) and not value.answers
+                # What its machine tells of a server that was stopped is no answer of the server.
+                is_gone = is_silent or (found.gone[side] and not value.surveyed)
                 found = found._replace(
                     idle=with_side(found.idle, side, idle), gone=with_side(found.gone, side, is_gone)
                 )

@@ -129,6 +129,8 @@ class GenericDraw:
             return (), chance.choice((0.5, 3.0, 6.0))
         if name.startswith("uncontrolled"):
             wait = 1.0 + chance.choice((0.5, 4.0))
+            if name.endswith("-fenced"):  # its machine has to answer
+                return (f"at 1s: somebody {chance.choice(self._file.stopping)} {source}",), wait
             if chance.random() < 0.4:
                 # The operator alone is cut off; perhaps the link is lost as well, until about when the target takes over.
                 cut = chance.choice(("", "", " 16s", " 20s", " 40s"))

@@ -1,0 +1,152 @@
+"""A PostgreSQL primary is killed under load, fenced with a proof, and given up; it comes back, and what only it has is
+counted."""
+
+from __future__ import annotations
+
+import random
+import re
+from collections.abc import Iterator
+
+import psycopg
+import pytest
+
+from tests.real.postgresql import Load, Pair, Site, a_pair, fence_plan, wait_for
+from tests.real.test_prepared_transactions import prepare, prepared
+
+pytestmark = pytest.mark.realtime
+LOST = ("uncontrolled", "--service", "shop", "--site", "ny", "--yes")
+RESTORE = ("restore", "--service", "shop", "--site", "ny", "--yes")
+
+
+@pytest.fixture
+def pair() -> Iterator[Pair]:
+    """A pair for a test that breaks it; the fence plan of ny is the family's own."""
+    with a_pair() as made:
+        fence_plan(made, "ny", "[{stopped: true}]")
+        yield made
+
+
+def numbers(site: Site) -> set[int]:
+    """The rows of one site."""
+    return {row[0] for row in site.ask("select number from written")}
+
+
+def writes_again(load: Load) -> None:
+    """Fail unless clients write again."""
+    before = len(load.accepted)
+    wait_for(lambda: len(load.accepted) > before + 20)
+
+
+def lose_ny(pair: Pair, load: Load) -> tuple[Site, Site]:
+    """ny takes rows that nj does not hear of, and is killed. Both sites, ny first."""
+    ny, nj = pair.sites.values()
+    wait_for(lambda: len(load.accepted) > 50)
+    pair.ways["ny"].cut()
+    writes_again(load)
+    ny.kill()
+    return ny, nj
+
+
+def takes_rows(site: Site) -> bool:
+    """May a client write here?"""
+    try:
+        with psycopg.connect(f"host=127.0.0.1 port={site.port} user=app dbname=shop", autocommit=True) as session:
+            session.execute("insert into written (number) values (-1)")
+            session.execute("delete from written where number = -1")
+    except psycopg.Error:
+        return False
+    return True
+
+
+def test_killed_fenced_and_back(pair: Pair) -> None:
+    """Law: a primary that was killed is fenced with a proof, and no operator attests anything. Whoever starts it with its
+    old role starts a standby, which takes no row and resolves no prepared transaction (F5). What only it has is counted
+    before it is dropped, and that is what the clients lost."""
+    (pair.folder / "decisions.yaml").write_text("decisions:\n  - {gid: p, choice: rollback, reason: not paid}\n")
+    with Load(pair) as load:
+        prepare(pair.sites["ny"], -5, "p")
+        ny, nj = lose_ny(pair, load)
+        code, text = pair.run(*LOST, "--prepared", "decisions.yaml")
+        assert code == 0, text
+        assert re.search(r"LEFT AT ny: .*unknown", text), text
+        writes_again(load)
+    pair.ways["ny"].heal()
+    ny.start()
+    assert (ny.is_standby, takes_rows(ny), takes_rows(nj)) == (True, False, True)
+    with pytest.raises(psycopg.Error, match="during recovery"):
+        ny.ask("rollback prepared 'p'")
+    alone, lost = numbers(ny) - numbers(nj), load.lost_at(nj)
+    assert lost
+    assert lost <= alone <= lost | load.unknown
+    assert {load.accepted[number][1] for number in lost} == {"ny"}
+    code, text = pair.run(*RESTORE)
+    assert (code, f"ny: transactions {len(alone)}." in text) == (6, True), text
+    code, text = pair.run("resume", "--accept-loss", "a copy is kept")
+    assert code == 0, text
+    assert (ny.is_standby, nj.is_standby) == (True, False)
+    wait_for(lambda: numbers(ny) == numbers(nj))
+    assert prepared(nj) == set()
+
+
+@pytest.mark.parametrize("seed", [1, *(pytest.param(one, marks=pytest.mark.long) for one in range(2, 26))])
+def test_killed_and_resumed(pair: Pair, seed: int) -> None:
+    """Law: an unplanned move that is killed at any instant, and resumed, fences the lost server before its standby takes
+    over; it is restored from as it was left, and no more rows are lost than only it had."""
+    chance = random.Random(seed)
+    with Load(pair) as load:
+        ny, nj = lose_ny(pair, load)
+        process = pair.start(*LOST)
+        assert process.stdout is not None  # it is a pipe
+        for _ in range(chance.randint(2, 22)):  # lines of a move that takes 22 or so
+            process.stdout.readline()
+        process.kill()
+        process.communicate()
+        code, text = pair.run("resume")
+        assert code == 0 or "no run is unfinished" in text, text
+        assert not nj.is_standby, text
+        writes_again(load)
+    assert (ny.data / "standby.signal").exists()
+    lost = load.lost_at(nj)
+    pair.ways["ny"].heal()
+    code, text = pair.run(*RESTORE, "--accept-loss", "a copy is kept")
+    assert code == 0, text
+    counted = int(re.findall(r"ny: transactions ([0-9]+)", text)[-1])
+    assert len(lost) <= counted <= len(lost | load.unknown)
+    assert ny.is_standby
+    wait_for(lambda: numbers(ny) == numbers(nj))
+    assert load.lost_at(nj) == lost
+
+
+def test_a_primary_that_comes_back_is_closed(pair: Pair) -> None:
+    """Law: a guarded server that comes back as a primary beside its mate is closed by a recorded run, and remains so when
+    it is started again; its mate keeps serving."""
+    ny, nj = pair.sites.values()
+    ny.kill()
+    nj.ask("select pg_promote()", "postgres")
+    with pair.guarding("ny") as said:
+        ny.start()
+        assert not ny.is_standby
+        wait_for(lambda: pair.outcomes("postgresql/guard") == ["done"])
+        assert not takes_rows(ny)
+        ny.stop()
+        ny.start()
+        assert (ny.is_standby, takes_rows(ny)) == (False, False)
+    assert "SO DOES ITS MATE" in said[0]
+    assert takes_rows(nj)
+
+
+def test_the_data_of_another_server(pair: Pair) -> None:
+    """Law: a data directory that is not that of the pair, or cannot be read, fences nothing: nothing is changed, and the
+    refusal names another way."""
+    ny, nj = pair.sites.values()
+    ny.kill()
+    other = pair.folder / "other"
+    ny.tool("initdb", "-D", str(other), "-U", "tester", "--no-sync")
+    path = pair.folder / "inventory.yaml"
+    text = path.read_text()
+    for data in (other, pair.folder / "nowhere"):
+        path.write_text(text.replace(f"data: {ny.data}\n", f"data: {data}\n"))
+        code, said = pair.run(*LOST)
+        assert (code, "--attest" in said) == (3, True), said
+    assert not (other / "standby.signal").exists()
+    assert nj.is_standby
