@@ -22,6 +22,7 @@ RULES: Mapping[str, str] = {
     "core-error": "the decisions break off",
     "dead-end": "from here no answer, no decision and no passing of time leads to an end",
     "waits-unattended": "without an operator this never ends",
+    "never-done": "undisturbed, no way from any start ends done",
     # Of message VPNs.
     "opened-behind-another": "a door of the site is opened while another service relies on its being shut",
     "undecided-transaction": "a transaction is completed or deleted without a decision on it",

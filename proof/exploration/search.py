@@ -160,6 +160,8 @@ class Walk(Generic[N]):
             if self._is_full:
                 break
             self._result.disturbances += 1
+            if not self._result.disturbances:
+                self._is_ever_done()
             if self._is_last:
                 break
             for origin, way in disturbed:
@@ -231,6 +233,11 @@ class Walk(Generic[N]):
             number, what, events = self._from[number]
             ways.insert(0, (what, events))
         return Counterexample(rule, ways[0][0].removeprefix("start: "), tuple(ways[1:]))
+
+    def _is_ever_done(self) -> None:
+        """A runbook that can only refuse breaks no promise, and is of no use. What follows a broken rule is not known."""
+        if self._list and not self._result.found and not self._result.ends["done"]:
+            self._result.found.append(self._counterexample("never-done", 0))
 
     def _dead_ends(self) -> None:
         """States from which no end is reached by calm ways and decisions, or by calm ways alone."""

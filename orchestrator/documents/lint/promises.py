@@ -18,6 +18,9 @@ from orchestrator.model.reading import Bounds, in_words
 from orchestrator.model.runbook import Check, Do, Runbook, Step
 from orchestrator.suggestions import suggest
 
+# What the names of the runbooks that move a service start with.
+_MOVES = ("controlled", "failback", "uncontrolled")
+
 
 def claimed(step: Step, path: Path, actions: Mapping[str, ActionSpec]) -> Iterator[Diagnostic]:
     """What belongs to a whole site is shut under a claim, and opened only by who gives one up."""
@@ -138,6 +141,25 @@ def unheard(runbook: Runbook, readings: Mapping[str, ReadingSpec]) -> Iterator[D
             sentence = f"step {step.id} asks for the word of an operator, and no step before reads whether the target"
             sentence += " hears from the source"
             yield Diagnostic(("steps", index), Level.WARNING, "link-not-read", sentence, hint)
+
+
+def moved(runbook: Runbook, readings: Mapping[str, ReadingSpec]) -> Iterator[Diagnostic]:
+    """A move changes the target, and reads there afterwards whether it serves: without that, `done` says nothing."""
+    # A family in Python may tell from several fields whether a site serves.
+    served = {
+        (reading, name if name[0] != "_" else None)
+        for (reading, name), facet in meanings_of(readings).items()
+        if facet is Facet.SERVES
+    }
+    if not served or not runbook.runbook.partition("/")[2].startswith(_MOVES):
+        return
+    changed = next((index for index, step in enumerate(runbook.steps) if step.do and step.do.on == "target"), None)
+    later = () if changed is None else runbook.steps[changed:]
+    checks = (check for step in later for check in (*step.expect, *step.until) if check.on == "target")
+    if not any((check.reading, name) in served for check in checks for name in (None, *check.where)):
+        sentence = "no step makes the target serve and reads that it does, so the run could end done without a move"
+        hint = "add a step with an action at the target, and `expect` that the target serves"
+        yield Diagnostic((), Level.ERROR, "never-moved", sentence, hint)
 
 
 def managed(

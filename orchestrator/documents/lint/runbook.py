@@ -13,7 +13,7 @@ from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
 from orchestrator.documents.lint.both_ends import compared
-from orchestrator.documents.lint.promises import claimed, foreseen, managed, reconfirmed, unheard
+from orchestrator.documents.lint.promises import claimed, foreseen, managed, moved, reconfirmed, unheard
 from orchestrator.documents.lint.vocabulary import ALWAYS_LEGAL, lint_words
 from orchestrator.documents.source_map import Diagnostic, Lines, Path, findings_of
 from orchestrator.family.contract import ActionSpec, Call, ReadingSpec
@@ -50,7 +50,9 @@ def lint(
     told += compared(runbook, readings, side)
     told += foreseen(runbook)
     told += managed(runbook, readings, actions)
-    told += unheard(runbook, readings) if side != "source" else ()
+    if side != "source":
+        told += unheard(runbook, readings)
+        told += moved(runbook, readings)
     for index, step in enumerate(runbook.steps):
         path: Path = ("steps", index)
         told += _keys_without_effect(step, path)

@@ -71,7 +71,9 @@ class Generic:
         self._effects = Effects(family.makes, dict(_works_on(runbook)))
         exclusive = [model.exclusive for model in family.readings.values() if Facet.SERVES in model.facets]
         file = getattr(family, "file", None)
-        shows_link = isinstance(file, FamilyFile) and Facets(file).has(Facet.LINK, "mate")
+        facets = Facets(file) if isinstance(file, FamilyFile) else None
+        shows_link = facets is not None and facets.has(Facet.LINK, "mate")
+        self._counts_everywhere = facets is not None and facets.has(Facet.BACKLOG, "mate")
         self._promises = Promises(self._effects, is_exclusive=any(exclusive), shows_link=shows_link)
         self._flow = frozenset(name for name, model in family.readings.items() if _FLOW & set(model.facets))
         self.words = Words(
@@ -175,7 +177,7 @@ class Generic:
 
     def _read(self, pair: Pair, side: int, name: str) -> Reading | None:
         model = self._family.readings[name]
-        values = {facet: value for facet, value in _facets(pair, side).items() if facet in model.facets}
+        values = {facet: value for facet, value in self._facets(pair, side).items() if facet in model.facets}
         flags = {one: both[side] for one, both in pair.flags if one in model.model_fields}
         key = (name, (*values.values(), *flags.values(), (side, name) in pair.items))
         if key not in self._made:
@@ -186,6 +188,23 @@ class Generic:
                 made = made.model_copy(update={"items": () if item is None else (item,)})
             self._made[key] = made
         return self._made[key]
+
+    def _facets(self, pair: Pair, side: int) -> Mapping[Facet, object]:
+        """What the facets say at one side. What waits is known where clients were served last, and at the
+        mate if the file says so. No transaction is in doubt: a runbook that asks for that is walked as if none were."""
+        is_known = self._counts_everywhere or pair.serves[side] or pair.last == side
+        waits = pair.queued[side] and not pair.suspended
+        return {
+            Facet.SERVES: pair.serves[side],
+            Facet.LINK: pair.link,
+            Facet.BACKLOG: (SOME if waits else NONE) if is_known else None,
+            Facet.MARK: SOME,
+            Facet.REACHED: SOME // 2 if pair.queued[1 - side] else SOME,
+            Facet.CLIENTS: int(pair.takes(side)),
+            Facet.SUSPENDED: pair.suspended,
+            Facet.PILOT: "acts" if pair.managed else "none",
+            Facet.IN_DOUBT: NONE,
+        }
 
     def blank(self, reading: str) -> Reading | None:
         """See ``family.Family``."""
@@ -233,24 +252,6 @@ class Generic:
     def leaves(self, evidence: Evidence, pair: Pair, outcome: ev.Outcome) -> list[str]:
         """See ``family.Family``: an end is judged by what was changed alone."""
         return []
-
-
-def _facets(pair: Pair, side: int) -> Mapping[Facet, object]:
-    """What the facets say at one side. What waits there is known where clients were served last. No transaction is in
-    doubt: a runbook that asks for that is walked as if none were."""
-    is_known = pair.serves[side] or pair.last == side
-    waits = pair.queued[side] and not pair.suspended
-    return {
-        Facet.SERVES: pair.serves[side],
-        Facet.LINK: pair.link,
-        Facet.BACKLOG: (SOME if waits else NONE) if is_known else None,
-        Facet.MARK: SOME,
-        Facet.REACHED: SOME // 2 if pair.queued[1 - side] else SOME,
-        Facet.CLIENTS: int(pair.takes(side)),
-        Facet.SUSPENDED: pair.suspended,
-        Facet.PILOT: "acts" if pair.managed else "none",
-        Facet.IN_DOUBT: NONE,
-    }
 
 
 def _alike(checks: Iterable[Check], followed: Container[tuple[str, str]]) -> Mapping[str, Mapping[str, object]]:
