@@ -35,6 +35,10 @@ def question(plan: ev.Plan) -> str:
         return f"{marker}Let {plan.target} deliver the queue messages of {services} that {plan.source} owned, now?"
     if kind == "suspend":
         return f"{marker}Suspend the replication of {services} at {plan.target} once its queue is full, now?"
+    if kind.startswith("uncontrolled"):
+        return f"{marker}Fail over {services} from {plan.source} to {plan.target} now?"
+    if kind.startswith("failback"):
+        return f"{marker}Fail back {services} from {plan.source} to {plan.target} now?"
     return f"{marker}Move {services} from {plan.source} to {plan.target} now?"
 
 

@@ -96,7 +96,7 @@ def _limit(plan: ev.Plan) -> str:
 
 def _questions(plan: ev.Plan, lanes: Sequence[LanePreview]) -> str:
     """What the run is known to ask, and what it asks only if something goes wrong."""
-    asked = [step.ask.gate for step in plan.runbook.steps if step.ask and step.ask.gate not in plan.policy.on_gate]
+    asked = [step.title for step in plan.runbook.steps if step.ask and step.ask.gate not in plan.policy.on_gate]
     asking = [lane.service for lane in lanes if lane.would_ask]
     sure = [*([f"{', '.join(dict.fromkeys(asked))} (if it applies)"] if asked else [])]
     sure += [f"transactions or links of {named(asking)}"] if asking else []

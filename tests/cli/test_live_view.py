@@ -168,3 +168,5 @@ def test_what_is_typed_is_seen_on_any_terminal(width: int, height: int) -> None:
     assert lines[-1].startswith("type the answer") and lines[-2].endswith("the end")
     assert any("DECISION NEEDED" in line for line in lines)
     assert any(line.startswith("V0") for line in lines)
+    if height == 24:
+        assert [line.split()[0] for line in lines if "what it does" in line] == [f"answer{n}" for n in range(5)]

@@ -10,6 +10,7 @@ from collections import deque
 from collections.abc import Callable
 
 _LINE_MAX = 4096
+_HEAD, _EDITED = 2, 2  # lines: the first of a question that is too long, the last of what is typed
 _QUESTION_LEAST = 2  # lines of a question: it goes before how long there is to answer
 
 
@@ -40,12 +41,13 @@ class Pane:
         """The lines of the pane, at most ``height``: the question, and the end of the line that is edited. ``fold``
         breaks lines that are too long."""
         with self._changed:
-            edited = [] if self._prompt is None else fold([f"{self._prompt}{self._buffer}"])[-max(1, height // 3) :]
+            edited = [] if self._prompt is None else fold([f"{self._prompt}{self._buffer}"])[-_EDITED:]
             terms = fold([self._terms] if self._terms else [])
             edited = [*terms, *edited] if len(terms) + len(edited) + _QUESTION_LEAST <= height else edited
             lines, kept = fold(self._lines), max(0, height - len(edited))
-            # The question itself stays, however often it was answered wrongly.
-            lines = lines if len(lines) <= kept else [*lines[: max(0, kept - 1)], *lines[-1:]][:kept]
+            # What it is about stays, and the answers, which come last, however often it was answered wrongly.
+            head = max(1, min(_HEAD, kept // 3))
+            lines = lines if len(lines) <= kept else [*lines[:head], *lines[len(lines) - kept + head :]]
             return [*lines, *edited]
 
     def say(self, line: str) -> None:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from orchestrator.characters import STEERING
 from orchestrator.cli.live.frame import seconds
 from orchestrator.core.run import Run
-from orchestrator.counting import counted
+from orchestrator.counting import counted, named
 from orchestrator.engine.deadline import BY, due_at
 from orchestrator.model import events as ev
 from orchestrator.model.families import amount
@@ -51,7 +51,6 @@ _CHECK_EVERY = 0.2
 # How many seconds the end of a run waits for its question to leave the screen. A terminal that was stopped (Ctrl-S)
 # must not hold back the report.
 _CLOSE_WITHIN = 2.0
-_NAMES = 4
 # Answers that mean something for this moment only, and need no reason.
 _FOR_NOW = ("wait", "retry", "stop")
 
@@ -187,7 +186,7 @@ class TerminalPrompter:
     def _put(self, service: str, gate: ev.GateOpened) -> None:
         self._asking.forget_typed()
         same, family = self._same(service, gate), self._plan.runbook.family
-        who = service if len(same) == 1 else f"{counted(len(same), 'service')} ({_names(list(same))})"
+        who = service if len(same) == 1 else f"{counted(len(same), 'service')} ({named(list(same))})"
         self._asking.say("")
         self._asking.say(f"  DECISION NEEDED  {who}: {gate.why}")
         self._say_outage(service)
@@ -244,11 +243,6 @@ class TerminalPrompter:
 
 def _words(service: str, gate: ev.GateOpened) -> _Words:
     return gate.gate, gate.item, gate.choices, gate.why.replace(service, "")
-
-
-def _names(services: list[str]) -> str:
-    more = len(services) - _NAMES
-    return ", ".join(services[:_NAMES]) + (f" and {more} more" if more > 0 else "")
 
 
 def _closed(event: ev.GateDecided | ev.GateWithdrawn) -> str:

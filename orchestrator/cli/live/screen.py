@@ -209,6 +209,10 @@ class LiveScreen:
             case ev.GateOpened():
                 if self._is_new(event.gate, event.item, event.why.replace(service, "")):
                     self._print(record, run, service)
+            case ev.GateDecided():
+                ruling = event.ruling
+                if is_few or self._is_new(event.gate, event.item, f"{ruling.choice} {ruling.by} {ruling.reason}"):
+                    self._print(record, run, service)
             case _:
                 if is_few or matters(event):
                     self._print(record, run, service)

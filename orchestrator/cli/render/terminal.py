@@ -158,7 +158,13 @@ def answered(question: str) -> str:
     """What the person at the terminal types at ``question``, once. Ctrl-C and Ctrl-D are an empty answer."""
     try:
         return str(
-            typer.prompt(presentable(question), default="", show_default=False, prompt_suffix="", err=True)
+            typer.prompt(
+                _folded(presentable(question), sys.stderr).rstrip() + " ",
+                default="",
+                show_default=False,
+                prompt_suffix="",
+                err=True,
+            )
         ).strip()
     except (typer.Abort, KeyboardInterrupt):
         say("")  # the question's line is still open
