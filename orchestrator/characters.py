@@ -32,7 +32,7 @@ def spelled_out(text: str) -> str:
 def typed(name: str) -> str:
     """A name of a service as an operator types it into a shell, as a plain word of a command. It holds no quotes
     (``site.SERVICE_NAME``); one that looks like an option is given as the value of one."""
-    word = name if name.replace("_", "").replace("-", "").isalnum() else f'"{name}"'
+    word = name if name.replace("_", "").replace("-", "").isalnum() else f"'{name}'"
     return f"--service={word}" if name.startswith("-") else word
 
 

@@ -55,16 +55,15 @@ class LastKnown:
         """Is each reading of the family known that tells it?"""
         return bool(wanted := _of_risk(family)) and all(model in self.readings for model in wanted)
 
-    def words(self, service: str, site: str) -> str:
-        """In a sentence; it says unknown where nothing is known."""
-        it = f"last known of {service} at {site}"
+    def words(self) -> str:
+        """In words; they say unknown where nothing is known."""
         if not self.readings:
-            return f"{it}: nothing is on record"
+            return "nothing is on record"
         of_family = next(
             kinds for kinds in map(_of_risk, known_families()) if not kinds.keys().isdisjoint(self.readings)
         )
         told = {kind: value.left_behind(iso(at)) for kind, (at, value) in self.readings.items()}
-        return f"{it}: {'; '.join(told.get(kind, f'{risk} unknown') for kind, risk in of_family.items())}"
+        return "; ".join(told.get(kind, f"{risk} unknown") for kind, risk in of_family.items())
 
 
 def _of_risk(family: str) -> Mapping[str, str]:

@@ -110,7 +110,7 @@ def test_manual_pages_are_roff(shell: Shell) -> None:
 def test_advice_names_services_as_plain_words() -> None:
     """Law: what the program advises is what help shows: no family's own option for a service, but for a name that looks
     like an option."""
-    assert [typed(name) for name in (VPN, "My VPN", "-x")] == [VPN, '"My VPN"', "--service=-x"]
+    assert [typed(name) for name in (VPN, "My VPN", "-x", "a$(id)")] == [VPN, "'My VPN'", "--service=-x", "'a$(id)'"]
     found = [
         f"{source.path}: {line.strip()}"
         for source in python_files(*PRODUCT)

@@ -157,6 +157,9 @@ def test_many_that_did_the_same_with_decisions(shell: Shell, inventory: str) -> 
         *("--fault", lost),
     )
     assert ended.code == 0
+    assert [line for line in ended.out.splitlines() if "last known of" in line] == [
+        "  last known of V00, V01, V02 and 21 more at ny: nothing is on record"
+    ]
     assert [name for name in rows_of(ended.out) if name in NAMES] == NAMES
     assert ended.out.count("decided on unfenced: attest") == 1
     assert ended.out.count("what to do: ") == 1

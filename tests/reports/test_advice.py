@@ -147,7 +147,7 @@ def test_a_loss_is_not_over_when_its_run_is_done(runbook: str, commands: list[st
     ("case", "words"),
     [
         ("moved already", "`failover controlled Trading_VPN --site nj`"),
-        ("moved already, a name with a blank", '`failover controlled "My VPN" --site nj`'),
+        ("moved already, a name with a blank", "`failover controlled 'My VPN' --site nj`"),
         ("source is standby", "if nj is active already, there is nothing to do"),
         ("nobody active", "NO SITE IS ACTIVE"),
         (

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from orchestrator.characters import typed
 from orchestrator.core.serving import role_in
+from orchestrator.counting import named
 from orchestrator.errors import DefinitionError, JournalCorrupt, NotStarted
 from orchestrator.family.reachability import model_of, probe
 from orchestrator.model import events as ev
@@ -63,7 +64,7 @@ def with_last_known(tools: Tools, plan: ev.Plan) -> ev.Plan:
 
     It is for people to know, so a record of some earlier run that does not prove itself keeps no one from acting now.
     """
-    notes: list[str] = []
+    alike: dict[str, list[str]] = {}  # what is known, with the services of which just that is
     before: list[ReadBefore] = []
     with closing(tools.journal()) as journal:
         history = History(journal, _sites_of(plan))
@@ -71,14 +72,15 @@ def with_last_known(tools: Tools, plan: ev.Plan) -> ev.Plan:
             try:
                 known = history.last_known(service, plan.source)
             except JournalCorrupt as error:
-                notes.append(f"last known of {service} at {plan.source}: unknown; {error}")
+                alike.setdefault(f"unknown; {error}", []).append(service)
                 continue
-            notes.append(known.words(service, plan.source))
+            alike.setdefault(known.words(), []).append(service)
             for at, value in known.readings.values():
                 if value.number(Facet.BACKLOG) is not None or value.number(Facet.MARK) is not None:
                     seen = ev.Seen(on="source", reading=name_of(value), asked_at=at, value=value)
                     before.append(ReadBefore(service=service, seen=seen))
-    return plan.model_copy(update={"notes": tuple(notes), "read_before": tuple(before)})
+    notes = tuple(f"last known of {named(services)} at {plan.source}: {words}" for words, services in alike.items())
+    return plan.model_copy(update={"notes": notes, "read_before": tuple(before)})
 
 
 def with_readings(tools: Tools, plan: ev.Plan) -> ev.Plan:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 from collections.abc import Iterator
 from contextlib import closing
 from dataclasses import dataclass
@@ -83,7 +84,7 @@ def open_questions(name: str, run: Run) -> Iterator[OpenQuestion]:
         )
     for lane in run.lanes.values():
         for gate in lane.gates:
-            item = f" --item {gate.item}" if gate.item else ""
+            item = f" --item {shlex.quote(gate.item)}" if gate.item else ""
             answer = (
                 f"failover decide {'|'.join(gate.choices)} {typed(lane.service)} --gate {gate.gate}{item} --run {name} "
                 "--reason '…'"
