@@ -124,6 +124,9 @@ def test_it_is_asked_before_anything_changes(kind: str) -> None:
     assert codes(runbook) == set()
     silent = tuple(step for step in runbook.steps if not step.id.startswith("manager-at"))
     assert codes(runbook.model_copy(update={"steps": silent})) == {"manager-not-asked"}
+    for asked in [step.id for step in runbook.steps if step.id.startswith("manager-at")]:
+        rest = tuple(step for step in runbook.steps if step.id != asked)
+        assert codes(runbook.model_copy(update={"steps": rest})) == {"manager-not-asked"}, asked
     world = Generic(family, runbook)
     assert world.unexplored(runbook) == []
     walk = explore(runbook, declared.actions, states_max=30_000, disturbances_max=0, family=world)

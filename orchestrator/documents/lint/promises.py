@@ -165,8 +165,9 @@ def moved(runbook: Runbook, readings: Mapping[str, ReadingSpec]) -> Iterator[Dia
 def managed(
     runbook: Runbook, readings: Mapping[str, ReadingSpec], actions: Mapping[str, ActionSpec]
 ) -> Iterator[Diagnostic]:
-    """Where a reading shows whether another manager may act, it is asked about before anything is changed. One of two
-    sites that serve is closed without that question: a wait for the answer would leave both open."""
+    """Where a reading shows whether another manager may act, it is asked about at each site that is changed, before
+    anything is; a site that is lost cannot be asked. One of two sites that serve is closed without that question: a wait for the
+    answer would leave both open."""
     models = {name: model_of(spec) for name, spec in readings.items()}
     served = {(name, one.facets[Facet.SERVES]) for name, one in models.items() if one and Facet.SERVES in one.facets}
     changing = (index for index, step in enumerate(runbook.steps) if step.changes)
@@ -174,16 +175,18 @@ def managed(
     shown = {(name, one.facets[Facet.PILOT]) for name, one in models.items() if one and Facet.PILOT in one.facets}
     if first is None or not shown:
         return
-    asked = (
-        any((check.reading, name) in shown for check in step.only_if for name in check.where)
+    asked = {
+        check.on
         for step in runbook.steps[:first]
         if step.ask is not None
-    )
-    if not any(asked):
+        for check in step.only_if
+        if any((check.reading, name) in shown for name in check.where)
+    }
+    lost = {"source"} if runbook.runbook.partition("/")[2].startswith("uncontrolled") else set[str]()
+    for side in sorted({step.do.on for step in runbook.steps if step.do is not None} - asked - lost):
         reading, name = sorted(shown)[0]
-        sentence = (
-            f"step {runbook.steps[first].id} changes something, and nobody is asked about another manager before"
-        )
+        sentence = f"step {runbook.steps[first].id} is the first that changes something, and no step before asks"
+        sentence += f" about another manager at the {side}"
         hint = (
             f"add a step with `only_if` {reading}: {name} acts, and an `ask`; lint cannot see what else keeps it off"
         )
