@@ -166,8 +166,8 @@ def managed(
     runbook: Runbook, readings: Mapping[str, ReadingSpec], actions: Mapping[str, ActionSpec]
 ) -> Iterator[Diagnostic]:
     """Where a reading shows whether another manager may act, it is asked about at each site that is changed, before
-    anything is; a site that is lost cannot be asked. One of two sites that serve is closed without that question: a wait for the
-    answer would leave both open."""
+    anything is; a site that is lost cannot be asked. One of two sites that serve is closed without that question: a wait
+    for the answer would leave both open."""
     models = {name: model_of(spec) for name, spec in readings.items()}
     served = {(name, one.facets[Facet.SERVES]) for name, one in models.items() if one and Facet.SERVES in one.facets}
     changing = (index for index, step in enumerate(runbook.steps) if step.changes)
