@@ -1,33 +1,132 @@
-"""How long `failover --help` takes, against `python -c "import typer"`, alternately in one run."""
+"""How long each command takes to its first line and to its end, against `python -c "import typer"` in the same run."""
 
 from __future__ import annotations
 
+import os
+import shutil
 import subprocess
 import sys
 import time
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
+from pathlib import Path
 from statistics import median
+from tempfile import TemporaryDirectory
+from typing import NamedTuple
 
-ROUNDS = 15
-_HELP = (
-    sys.executable,
-    "-c",
-    "from orchestrator.cli.main import main; import sys; sys.argv[1:] = ['--help']; main()",
+ROUNDS = 5
+_TYPER = ("-c", "import typer; print()")
+_PROGRAM = ("-c", "import sys; from orchestrator.cli.main import main; sys.exit(main())")
+# What operators type daily, and then the rest. In the record is one run, which is done.
+_COMMANDS = (
+    "--help",
+    "status",
+    "check",
+    "watch NONE",
+    "guard --site ny",
+    "controlled Trading_VPN --dry-run",
+    "controlled Trading_VPN --yes",
+    "uncontrolled Trading_VPN --site ny --dry-run",
+    "restore Trading_VPN --site ny --dry-run",
+    "failback Trading_VPN --site ny --dry-run",
+    "runs list",
+    "runs show last",
+    "runs report last",
+    "attach last",
+    "resume last",
+    "abort last",
+    "decide wait --gate bridge-lost --reason bench",
+    "runbook lint solace/controlled",
+    "runbook show solace/controlled",
+    "inventory show",
+    "family list",
+    "validate amps.xml",
+    "rehearse controlled Trading_VPN --fast",
+    "simulate --seeds 2",
 )
-_TYPER = (sys.executable, "-c", "import typer")
+_COMPLETED = ("status ", "runs show ")  # a shell that completes the word behind it
+_AMPS = "<AMPSConfig><Name>one</Name><Group>ny</Group></AMPSConfig>"
+
+
+class _Taken(NamedTuple):
+    """Of one process: seconds, and seconds of CPU, to its first line and to its end."""
+
+    first_s: float
+    first_cpu_s: float
+    end_s: float
+    end_cpu_s: float
 
 
 def main() -> None:
-    """Print both medians and their ratio."""
-    taken: dict[tuple[str, ...], list[float]] = {_HELP: [], _TYPER: []}
-    for _ in range(ROUNDS):
-        for command, samples in taken.items():
-            start = time.perf_counter()
-            subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
-            samples.append(time.perf_counter() - start)
-    help_s, typer_s = median(taken[_HELP]), median(taken[_TYPER])
-    print(
-        f"failover --help {help_s * 1000:.0f} ms, import typer {typer_s * 1000:.0f} ms, ratio {help_s / typer_s:.2f}"
+    """Print the medians, and their ratios to those of ``import typer``."""
+    with TemporaryDirectory() as folder:
+        record = Path(folder) / "record"
+        record.mkdir(mode=0o700)
+        (Path(folder) / "amps.xml").write_text(_AMPS)
+        _started([*_PROGRAM, "controlled", "Trading_VPN", "--yes"], _surroundings(record), folder)
+        samples: dict[str, list[_Taken]] = {}
+        for turn in range(ROUNDS):
+            for name, command, more in _starts():
+                state = Path(folder) / str(turn)
+                shutil.copytree(record, state)
+                samples.setdefault(name, []).append(_started(command, {**_surroundings(state), **more}, folder))
+                shutil.rmtree(state)
+    _show({name: _Taken(*map(median, zip(*taken, strict=True))) for name, taken in samples.items()})
+
+
+def _starts() -> Iterator[tuple[str, Sequence[str], Mapping[str, str]]]:
+    """By name: what is started, and what is added to its environment."""
+    yield "import typer", _TYPER, {}
+    for command in _COMMANDS:
+        yield command, [*_PROGRAM, *command.split()], {}
+    for words in _COMPLETED:
+        asked = {"_FAILOVER_COMPLETE": "complete_bash", "COMP_WORDS": f"failover {words}"}
+        number = str(len(words.split()) + 1)
+        yield f"<Tab> behind {words}", _PROGRAM, {**asked, "COMP_CWORD": number}
+
+
+def _surroundings(state: Path) -> dict[str, str]:
+    kept = {name: value for name, value in os.environ.items() if not name.startswith("FAILOVER")}
+    return {**kept, "FAILOVER_STATE": str(state), "PYTHONPATH": str(Path(__file__).parent.parent)}
+
+
+def _started(command: Sequence[str], environment: Mapping[str, str], folder: str) -> _Taken:
+    """Run it at a terminal, where nothing is typed."""
+    ours, its = os.openpty()
+    start = time.perf_counter()
+    process = subprocess.Popen(
+        [sys.executable, *command], stdin=subprocess.DEVNULL, stdout=its, stderr=its, env=environment, cwd=folder
     )
+    os.close(its)
+    os.read(ours, 65536)
+    first_s, first_cpu_s = time.perf_counter() - start, _cpu_s(process.pid)
+    with suppress(OSError):  # what a terminal answers once the last process is gone
+        while os.read(ours, 65536):
+            pass
+    os.close(ours)
+    _, status, used = os.wait4(process.pid, 0)
+    process.returncode = os.waitstatus_to_exitcode(status)
+    return _Taken(first_s, first_cpu_s, time.perf_counter() - start, used.ru_utime + used.ru_stime)
+
+
+def _cpu_s(pid: int) -> float:
+    """What it has used so far. Until its first line a command has one thread."""
+    return int(Path(f"/proc/{pid}/schedstat").read_text().split()[0]) / 1e9
+
+
+def _show(taken: Mapping[str, _Taken]) -> None:
+    typer = taken["import typer"]
+    width = max(map(len, taken))
+    print(f"{'':{width}}  {'to the first line':>24}  {'to the end':>24}")
+    print(f"{'':{width}}  {'ms':>8}{'CPU ms':>8}{'ratio':>8}  {'ms':>8}{'CPU ms':>8}{'ratio':>8}")
+    for name, one in taken.items():
+        first = _cells(one.first_s, one.first_cpu_s, one.first_cpu_s / typer.first_cpu_s)
+        print(f"{name:{width}}  {first}  {_cells(one.end_s, one.end_cpu_s, one.end_cpu_s / typer.end_cpu_s)}")
+    print("ratio: CPU time, to that of `import typer`")
+
+
+def _cells(seconds: float, cpu_s: float, ratio: float) -> str:
+    return f"{seconds * 1000:8.0f}{cpu_s * 1000:8.0f}{ratio:8.1f}"
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""Runbooks, inventories and decisions from YAML files: the only home of PyYAML.
+"""Runbooks, inventories and decisions from YAML files.
 
 The dialect is YAML 1.2's core schema: only ``true`` and ``false`` are booleans, so that ``on`` can be a key, and
 ``1:30`` or a date stays the text that was written. Duplicate keys, other tags, merge keys, control characters, and
@@ -28,16 +28,15 @@ from orchestrator.documents.lint.inventory import lint_inventory
 from orchestrator.documents.shipped import generic_named, shipped_path
 from orchestrator.documents.source_map import Lines, explain, may_be_secret, quoted
 from orchestrator.documents.source_map import Path as KeyPath
+from orchestrator.documents.yaml_nodes import ALIASES_MAX, DEPTH_MAX, NODES_MAX, TAG, WORDS, compose
 from orchestrator.errors import DefinitionError
 from orchestrator.model.declared.file import FamilyFile
+from orchestrator.model.families import SHIPPED
 from orchestrator.model.findings import Finding, Level
 from orchestrator.model.inventory import Inventory
 from orchestrator.model.runbook import Runbook
 
 BYTES_MAX = 1024 * 1024
-DEPTH_MAX = 32
-ALIASES_MAX = 100
-NODES_MAX = 100_000  # values, counted with aliases followed
 
 
 def load_runbook(source: Path | str) -> Runbook:
@@ -123,7 +122,7 @@ class _Unusable(Exception):
 
 def read_document(path: Path, model: type[Model]) -> Definition[Model]:
     """Any document that is to fit ``model``, with every mistake as a finding."""
-    document = _Document(str(path))
+    document = _Document(path)
     try:
         raw = _bytes(path, document)
         data, lines = document.parse(raw)
@@ -161,54 +160,9 @@ def _bytes(path: Path, document: _Document) -> bytes:
 
 # --- from YAML to plain values ------------------------------------------------------------------------------
 
-_TAG = "tag:yaml.org,2002:"
-_WORDS: Mapping[
-    str, tuple[re.Pattern[str], str]
-] = {  # YAML 1.2, section 10.3.2, and the characters a word starts with
-    "null": (re.compile(r"^(?:~|null|Null|NULL|)$"), "~nN"),
-    "bool": (re.compile(r"^(?:true|True|TRUE|false|False|FALSE)$"), "tTfF"),
-    "int": (re.compile(r"^(?:[-+]?[0-9]+|0o[0-7]+|0x[0-9a-fA-F]+)$"), "-+0123456789"),
-    "float": (
-        re.compile(
-            r"^(?:[-+]?(?:\.[0-9]+|[0-9]+(?:\.[0-9]*)?)(?:[eE][-+]?[0-9]+)?"
-            r"|[-+]?\.(?:inf|Inf|INF)|\.(?:nan|NaN|NAN))$"
-        ),
-        "-+.0123456789",
-    ),
-}
 _INT_DIGITS_MAX = 18
 _HALF = re.compile("[\ud800-\udfff]")
 
-
-class _SafeLoader(yaml.SafeLoader):
-    """Composes nodes and constructs nothing, within limits: neither a bomb nor deep nesting is ever built."""
-
-    def __init__(self, text: str) -> None:
-        super().__init__(text)
-        self._nodes = 0
-        self._aliases = 0
-        self._depth = 0
-
-    def compose_node(self, parent: yaml.Node | None, index: int) -> yaml.Node | None:
-        mark = self.get_mark()
-        self._nodes += 1
-        if self._nodes > NODES_MAX:
-            raise yaml.MarkedYAMLError(problem="values", problem_mark=mark)
-        self._aliases += bool(self.check_event(yaml.AliasEvent))
-        if self._aliases > ALIASES_MAX:
-            raise yaml.MarkedYAMLError(problem="aliases", problem_mark=mark)
-        if self._depth >= DEPTH_MAX:
-            raise yaml.MarkedYAMLError(problem="depth", problem_mark=mark)
-        self._depth += 1
-        try:
-            return super().compose_node(parent, index)
-        finally:
-            self._depth -= 1
-
-
-_SafeLoader.yaml_implicit_resolvers = {}  # YAML 1.1's, of the base, stay with the base
-for _kind, (_pattern, _first) in _WORDS.items():
-    _SafeLoader.add_implicit_resolver(_TAG + _kind, _pattern, ["", *_first] if _kind == "null" else list(_first))
 
 # How PyYAML's sentence starts, ours, and a hint. Its own are never shown: some repeat what was written.
 _TOO_DEEP = f"the file is nested deeper than {DEPTH_MAX} levels"
@@ -233,8 +187,9 @@ _TOLD_FROM_THE_START = ("found unexpected end of stream", "expected ',' or")
 class _Document:
     """One document on its way from bytes to plain values, with the line of each key and item."""
 
-    def __init__(self, file: str) -> None:
-        self.file = file
+    def __init__(self, path: Path) -> None:
+        self.file = str(path)
+        self._is_shipped = path.is_relative_to(SHIPPED)
         self._findings: list[Finding] = []
         self._table: dict[KeyPath, int] = {}
         self._nodes = 0
@@ -243,7 +198,7 @@ class _Document:
     def parse(self, raw: bytes) -> tuple[dict[str, Any], Lines]:
         """Raises ``_Unusable``."""
         node = self._compose(self._text(raw))
-        if node is None or node.tag == f"{_TAG}null":
+        if node is None or node.tag == f"{TAG}null":
             raise self.stop("the file is empty", None, "empty-file")
         if not isinstance(node, yaml.MappingNode):
             found = "a list" if isinstance(node, yaml.SequenceNode) else "a single value"
@@ -265,7 +220,7 @@ class _Document:
 
     def _compose(self, text: str) -> yaml.Node | None:
         try:
-            return _SafeLoader(text).get_single_node()
+            return compose(text, is_shipped=self._is_shipped)
         except yaml.reader.ReaderError as error:
             line = text.count("\n", 0, error.position) + 1
             raise self.stop("the file has a control character", line, "not-text") from None
@@ -315,10 +270,10 @@ class _Document:
         return values
 
     def _key(self, node: yaml.Node) -> str | None:
-        if node.tag != f"{_TAG}str":
+        if node.tag != f"{TAG}str":
             self._note("a key must be a text", _line(node), "wrong-type", "put a number, true or null in quotes")
             return None
-        if isinstance(node, yaml.ScalarNode) and node.value == "<<" and node.style is None:
+        if isinstance(node, yaml.ScalarNode) and node.value == "<<" and not node.style:
             self._note("merge keys (<<) are not part of YAML 1.2", _line(node), "yaml", "write the keys out")
             return None
         return str(self._scalar(node))
@@ -334,14 +289,14 @@ class _Document:
         return values
 
     def _scalar(self, node: yaml.Node) -> Any:
-        text, kind = str(node.value), node.tag.removeprefix(_TAG)
+        text, kind = str(node.value), node.tag.removeprefix(TAG)
         if kind == "str":
             if has_steering(text) or _HALF.search(text):
                 sentence = "a text has a control character, one that hides or turns the text, or half of a character"
                 self._note(sentence, _line(node), "not-text", "type it instead of pasting it")
-        elif kind not in _WORDS:
+        elif kind not in WORDS:
             self._expect_tag(node, "")
-        elif not _WORDS[kind][0].match(text):
+        elif not WORDS[kind][0].match(text):
             self._note(f"this is not what its tag says, {kind}", _line(node), "wrong-type")
         elif kind == "null":
             return None
@@ -362,7 +317,7 @@ class _Document:
         return number
 
     def _expect_tag(self, node: yaml.Node, kind: str) -> None:
-        if node.tag != _TAG + kind:
+        if node.tag != TAG + kind:
             self._note("this tag (!) is not allowed", _line(node), "yaml", "put a text that starts with ! in quotes")
 
     def _note(self, message: str, line: int | None, code: str, hint: str = "") -> None:

@@ -32,7 +32,11 @@ HOMES: Mapping[str, Home] = {
         " family file asks",
     ),
     "yaml": Home(
-        ("orchestrator/documents/loader.py", "orchestrator/documents/yaml_text.py"),
+        (
+            "orchestrator/documents/loader.py",
+            "orchestrator/documents/yaml_nodes.py",
+            "orchestrator/documents/yaml_text.py",
+        ),
         "the one door for documents, with their lines; and data written as a document",
         package="pyyaml",
     ),

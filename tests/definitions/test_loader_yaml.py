@@ -7,13 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from orchestrator.documents.loader import (
-    ALIASES_MAX,
-    BYTES_MAX,
-    NODES_MAX,
-    load_runbook,
-    read_runbook,
-)
+from orchestrator.documents.loader import BYTES_MAX, load_runbook, read_runbook
+from orchestrator.documents.yaml_nodes import ALIASES_MAX, NODES_MAX
 from orchestrator.errors import DefinitionError
 from tests.definitions.declared import Write, load_decisions
 
