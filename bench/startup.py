@@ -25,7 +25,7 @@ _COMMANDS = (
     "watch NONE",
     "guard --site ny",
     "controlled Trading_VPN --dry-run",
-    "controlled Trading_VPN --yes",
+    "controlled Risk_VPN --yes",
     "uncontrolled Trading_VPN --site ny --dry-run",
     "restore Trading_VPN --site ny --dry-run",
     "failback Trading_VPN --site ny --dry-run",
@@ -63,7 +63,7 @@ def main() -> None:
         record = Path(folder) / "record"
         record.mkdir(mode=0o700)
         (Path(folder) / "amps.xml").write_text(_AMPS)
-        _started([*_PROGRAM, "controlled", "Trading_VPN", "--yes"], _surroundings(record), folder)
+        _started([*_PROGRAM, "controlled", "Risk_VPN", "--yes"], _surroundings(record), folder)
         samples: dict[str, list[_Taken]] = {}
         for turn in range(ROUNDS):
             for name, command, more in _starts():

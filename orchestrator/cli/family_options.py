@@ -1,6 +1,6 @@
 """The options that installed families add to the commands that move services.
 
-They are made when such a command is parsed, or shows its help: the list of all commands needs no family, and stays fast.
+They are made when one of them is typed, or shown in a help: whoever types none of them waits for no family.
 """
 
 from __future__ import annotations
@@ -8,7 +8,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Mapping, Sequence
 from functools import cache, partial
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, cast
 
 import typer
 from typer.core import TyperCommand
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from orchestrator.family.offers import Offered
 
 _GIVEN = "orchestrator.given"
+_PLAIN = "orchestrator.plain"
 
 
 def of_kind(kind: Kind) -> type[TyperCommand]:
@@ -52,19 +53,36 @@ def _command(offered: Callable[[], Offered]) -> type[TyperCommand]:
     options = cache(lambda: _made(offered()))
 
     class _Command(GroupedCommand):
+        def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+            """Without the options of families, where nothing is typed that could be one."""
+            ctx.meta[_PLAIN] = _is_plain(super().get_params(ctx), args)
+            rest = super().parse_args(ctx, args)
+            ctx.meta[_GIVEN] = self._taken(ctx)
+            ctx.meta[_PLAIN] = False  # who asks for the options now wants to show them
+            return rest
+
         def get_params(self, ctx: Any) -> list[Any]:
             """Its own options, those of families, and then those that every run has."""
             own = super().get_params(ctx)
+            if ctx.meta.get(_PLAIN):
+                return cast("list[Any]", own)
             run = next((place for place, one in enumerate(own) if one.name in ("dry_run", "help")), len(own))
             return [*own[:run], *_added(own, options()), *own[run:]]
 
-        def invoke(self, ctx: Any) -> Any:
+        def _taken(self, ctx: Any) -> Mapping[str, str]:
             """The command's function knows its own options only; ``given_of`` has the others."""
+            if ctx.meta[_PLAIN]:
+                return {}
             added = _added(super().get_params(ctx), options())
-            ctx.meta[_GIVEN] = _given(offered(), {one.name: ctx.params.pop(one.name) for one in added})
-            return super().invoke(ctx)
+            return _given(offered(), {one.name: ctx.params.pop(one.name) for one in added if one.name in ctx.params})
 
     return _Command
+
+
+def _is_plain(own: Sequence[Any], typed: Sequence[str]) -> bool:
+    """Is every word that starts as an option does one of the command's own, and none of them its help?"""
+    flags = {flag for one in own if one.name != "help" for flag in (*one.opts, *one.secondary_opts)}
+    return all(word.partition("=")[0] in flags for word in typed if word.startswith("-"))
 
 
 def _added(own: Sequence[Any], options: Sequence[Any]) -> Sequence[Any]:

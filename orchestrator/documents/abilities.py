@@ -12,7 +12,7 @@ from typing import Literal
 
 from orchestrator.documents.lint.vocabulary import lint_words
 from orchestrator.documents.loader import load_runbook
-from orchestrator.documents.shipped import shipped_runbooks
+from orchestrator.documents.shipped import shipped_of
 from orchestrator.family.composite import browses
 from orchestrator.family.contract import Adapter
 from orchestrator.family.reachability import with_reachability
@@ -39,7 +39,7 @@ class Ability:
 
 def abilities_of(family: str, source: type[Adapter], target: type[Adapter]) -> list[Ability]:
     """Every procedure of ``family`` that comes with the product, and a snapshot of the source."""
-    runbooks = [load_runbook(name) for name in shipped_runbooks() if name.partition("/")[0] == family]
+    runbooks = [load_runbook(name) for name in shipped_of(family)]
     snapshot = (
         Ability(_SNAPSHOT, "possible")
         if browses(source)

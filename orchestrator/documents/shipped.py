@@ -15,15 +15,16 @@ from orchestrator.suggestions import suggest
 
 def shipped_runbooks() -> list[str]:
     """The names of the runbooks that come with the installed families, sorted; with those made for families in files."""
-    own = _shipped()
-    generic = (
-        f"{name}/{kind}"
-        for name in known_families()
-        if (file := _declared(name)) is not None
-        for kind in KINDS
-        if f"{name}/{kind}" not in own and can_be_made(file, kind, _kinds(own, name))
-    )
-    return sorted([*own, *generic])
+    return sorted(name for family in known_families() for name in shipped_of(family))
+
+
+def shipped_of(family: str) -> list[str]:
+    """The same, of one family."""
+    own, file = _runbooks_of(family), _declared(family)
+    if file is None:
+        return sorted(own)
+    named = {f"{family}/{kind}" for kind in KINDS if can_be_made(file, kind, _kinds(own, family))}
+    return sorted(named.union(own))
 
 
 def _declared(family: str) -> FamilyFile | None:
@@ -36,10 +37,11 @@ def generic_named(name: str) -> Runbook | None:
     """The runbook of a family in a file that has none of its own of this name. Raises ``DefinitionError`` with the reason
     where none can be made."""
     family, _, kind = name.partition("/")
-    file, own = _declared(family), _shipped()
-    if file is None or kind not in KINDS or name in own:
+    file = _declared(family)
+    if file is None or kind not in KINDS:
         return None
-    return generic_runbook(file, kind, _kinds(own, family))
+    own = _runbooks_of(family)
+    return None if name in own else generic_runbook(file, kind, _kinds(own, family))
 
 
 def _kinds(names: Iterable[str], family: str) -> set[str]:
@@ -48,20 +50,20 @@ def _kinds(names: Iterable[str], family: str) -> set[str]:
 
 
 def _shipped() -> dict[str, Path]:
-    """Every runbook of every family, by name. A family's folder holds its procedures as ``<kind>.yaml``."""
-    folders = {name: family_called(name) for name in known_families()}
-    return {
-        f"{name}/{path.stem}": path
-        for name, family in folders.items()
-        if family is not None and family.runbooks is not None
-        for path in family.runbooks.glob("*.yaml")
-    }
+    """Every runbook of every family, by name."""
+    return {name: path for family in known_families() for name, path in _runbooks_of(family).items()}
+
+
+def _runbooks_of(family: str) -> dict[str, Path]:
+    """By name, the runbooks of a family, whose folder holds them as ``<kind>.yaml``; none if it is not known."""
+    folder = getattr(family_called(family), "runbooks", None)
+    return {} if folder is None else {f"{family}/{path.stem}": path for path in folder.glob("*.yaml")}
 
 
 def shipped_path(name: str) -> Path:
     """The file of a shipped runbook. Raises ``DefinitionError`` for a name that none has."""
-    known = _shipped()
+    known = _runbooks_of(name.partition("/")[0])
     if name not in known:
-        hint = f"the name of a file ends in .yaml; {suggest(name, known, label='shipped')}"
+        hint = f"the name of a file ends in .yaml; {suggest(name, _shipped(), label='shipped')}"
         raise DefinitionError(f"no shipped runbook is called {name}", hint=hint)
     return known[name]

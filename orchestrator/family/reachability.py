@@ -14,7 +14,7 @@ from orchestrator.family.contract import NOT_OFFERED, ReadingSpec
 from orchestrator.model.facets import Facet
 from orchestrator.model.outcome import Failure
 from orchestrator.model.reading import Reading
-from orchestrator.model.readings import Reachability, Role, known_readings
+from orchestrator.model.readings import Reachability, Role, known_reading
 
 REACHABILITY = "reachability"
 # How a site that is gone looks; every other failure came from something that answered.
@@ -57,7 +57,7 @@ def _source_of(readings: Mapping[str, ReadingSpec]) -> str | None:
 
 def model_of(spec: ReadingSpec) -> type[Reading] | None:
     """The model of a reading that an adapter declares: the one it names, or that of an installed family."""
-    return spec.model or known_readings().get(spec.name)
+    return spec.model or known_reading(spec.name)
 
 
 def _ask(site: Probed, reading: str, services: Sequence[str]) -> Mapping[str, Reading | Failure]:

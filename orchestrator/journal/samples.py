@@ -34,7 +34,7 @@ from orchestrator.errors import DefinitionError, OutputLost
 from orchestrator.files import write_private
 from orchestrator.model.outcome import Failure
 from orchestrator.model.reading import Reading
-from orchestrator.model.readings import AnyReading, known_readings
+from orchestrator.model.readings import AnyReading, known_reading
 
 By = Literal["watch", "check"]
 
@@ -105,7 +105,7 @@ class ReadingSample(BaseModel):
 
 def is_sampled(reading: str) -> bool:
     """Does its course over time say something? Of what ``check`` reads, the others are verdicts of one moment."""
-    model = known_readings().get(reading)
+    model = known_reading(reading)
     return model is not None and model.sampled
 
 

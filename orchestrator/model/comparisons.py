@@ -7,10 +7,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import cache
 from typing import TYPE_CHECKING, cast
 
 from orchestrator.errors import DefinitionError
-from orchestrator.model.installed import installed, remembered
+from orchestrator.model.installed import distributed
 from orchestrator.model.reading import Reading
 from orchestrator.model.runbook import Choice, Side
 
@@ -43,11 +44,12 @@ class Rule:
     option: str = ""
 
 
-@remembered
+@cache
 def known_comparisons() -> Mapping[str, Rule]:
-    """By name, the rules of all installed families; of two with one name, that of the family that sorts first."""
+    """By name, the rules of all installed families; of two with one name, that of the family that sorts first. A family
+    in a file has none."""
     found: dict[str, Rule] = {}
-    for _, family in sorted(installed().families.items()):
+    for _, family in sorted(distributed().families.items()):
         rules = cast("Mapping[str, Rule]", getattr(family, "comparisons", {}))
         found = {**rules, **found}
     return found

@@ -17,7 +17,7 @@ from orchestrator.errors import DefinitionError
 from orchestrator.model.comparisons import Rule
 from orchestrator.model.facets import Facet
 from orchestrator.model.fences import FenceKind
-from orchestrator.model.installed import installed
+from orchestrator.model.installed import installed, installed_as
 from orchestrator.model.reading import Reading
 
 # By action and argument, for each value of the argument: facets, and fields that have none.
@@ -90,7 +90,7 @@ class Family:
 def family_called(name: str) -> Family | None:
     """The installed family of this name, or None."""
     # ``installed`` has seen that it has the parts of one; a plug-in need not inherit.
-    return cast("Family | None", installed().families.get(name))
+    return cast("Family | None", installed_as(name))
 
 
 def known_families() -> Sequence[str]:

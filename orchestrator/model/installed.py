@@ -75,20 +75,7 @@ def remembered(function: Remembered) -> Remembered:
 @remembered
 def installed() -> Installed:
     """All of them, imported once."""
-    families: dict[str, object] = {}
-    problems: dict[str, str] = {}
-    offered: dict[str, EntryPoint] = {}
-    for entry in entry_points(group=GROUP):
-        other = offered.setdefault(entry.name, entry)
-        if other.value != entry.value:
-            problems[entry.name] = f"it is offered twice: {other.value} and {entry.value}"
-    for name, entry in offered.items():
-        if name not in problems:
-            found, why = _load(entry)
-            if why:
-                problems[name] = why
-            else:
-                families[name] = found
+    families, problems = dict(distributed().families), dict(distributed().problems)
     families = {**_recorded, **families}
     for source, load in _offered.items():
         try:
@@ -103,6 +90,32 @@ def installed() -> Installed:
             problems[source] = f"the family {name} is there already"
         else:
             families[name] = declared
+    return Installed(families, problems)
+
+
+def installed_as(name: str) -> object | None:
+    """The family of this name, or None. The files of families are read only for a name that no distribution offers."""
+    found = distributed().families.get(name)
+    return installed().families.get(name) if found is None else found
+
+
+@cache
+def distributed() -> Installed:
+    """Those that distributions offer, without any that a file declares."""
+    families: dict[str, object] = {}
+    problems: dict[str, str] = {}
+    offered: dict[str, EntryPoint] = {}
+    for entry in entry_points(group=GROUP):
+        other = offered.setdefault(entry.name, entry)
+        if other.value != entry.value:
+            problems[entry.name] = f"it is offered twice: {other.value} and {entry.value}"
+    for name, entry in offered.items():
+        if name not in problems:
+            found, why = _load(entry)
+            if why:
+                problems[name] = why
+            else:
+                families[name] = found
     return Installed(families, problems)
 
 

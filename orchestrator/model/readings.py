@@ -9,12 +9,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from enum import StrEnum
+from functools import cache
 from typing import Annotated, ClassVar, Literal
 
 from pydantic import BeforeValidator, SerializeAsAny
 
 from orchestrator.model.facets import Facet
-from orchestrator.model.installed import installed, remembered
+from orchestrator.model.installed import Installed, distributed, installed, installed_as, remembered
 from orchestrator.model.reading import Item, OpaqueReading, Reading, item_model
 
 
@@ -81,24 +82,38 @@ def known_readings() -> Mapping[str, type[Reading]]:
     A kind that two families claim belongs to neither (``clashes``): a record could not say whose it is. The kind of one
     of a family in a file begins with the family, ``redis/server``; that of the others is its name.
     """
-    claimed = _claimed()
+    return _sole(_claimed(installed()))
+
+
+def known_reading(kind: str) -> type[Reading] | None:
+    """What a recorded reading of this kind is; None: not known. The files of families are read only for the kind of a
+    family in a file."""
+    return (known_readings() if "/" in kind else _without_files()).get(kind)
+
+
+@cache
+def _without_files() -> Mapping[str, type[Reading]]:
+    return _sole(_claimed(distributed()))
+
+
+def _sole(claimed: Mapping[str, list[type[Reading]]]) -> dict[str, type[Reading]]:
     return {kind: models[0] for kind, models in claimed.items() if len(set(models)) == 1}
 
 
 def clashes() -> Mapping[str, list[type[Reading]]]:
     """The kinds that more than one model claims."""
-    return {kind: models for kind, models in _claimed().items() if len(set(models)) > 1}
+    return {kind: models for kind, models in _claimed(installed()).items() if len(set(models)) > 1}
 
 
-def _claimed() -> dict[str, list[type[Reading]]]:
+def _claimed(known: Installed) -> dict[str, list[type[Reading]]]:
     claimed: dict[str, list[type[Reading]]] = {}
-    for model in (*_COMMON, *_of_families()):
+    for model in (*_COMMON, *_of_families(known)):
         claimed.setdefault(kind_of(model), []).append(model)
     return claimed
 
 
-def _of_families() -> Iterable[type[Reading]]:
-    for family in installed().families.values():
+def _of_families(known: Installed) -> Iterable[type[Reading]]:
+    for family in known.families.values():
         readings = getattr(family, "readings", {})
         yield from (one for one in readings.values() if isinstance(one, type) and issubclass(one, Reading))
 
@@ -106,8 +121,9 @@ def _of_families() -> Iterable[type[Reading]]:
 def reading_called(reading: str, family: str) -> type[Reading] | None:
     """What a runbook of ``family`` means by the name ``reading``; None: not known here. A runbook of the operator's own
     has no family of its name; then the name must be that of one reading alone."""
-    if family in installed().families:
-        own = getattr(installed().families[family], "readings", {}).get(reading)
+    found = installed_as(family)
+    if found is not None:
+        own = getattr(found, "readings", {}).get(reading)
         return own or next((one for one in _COMMON if kind_of(one) == reading), None)
     named = [model for kind, model in known_readings().items() if kind.rpartition("/")[2] == reading]
     return named[0] if len(named) == 1 else None
@@ -158,7 +174,7 @@ def decoded(value: object) -> object:
     if not isinstance(value, Mapping):
         return value
     kind = value.get("kind")
-    model = _DECODED.get(str(kind)) or known_readings().get(str(kind))
+    model = _DECODED.get(str(kind)) or known_reading(str(kind))
     return OpaqueReading.model_validate(value) if model is None else model.model_validate(value)
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from orchestrator.documents.shipped import shipped_runbooks
+from orchestrator.documents.shipped import shipped_of
 from orchestrator.errors import DefinitionError
 from orchestrator.family.contract import family_named
 from orchestrator.family.offers import Offering, offering
@@ -61,7 +61,7 @@ def family_meant(
 
 def shipped_by(family: str, kind: str) -> str:
     """The name of a family's runbook. Raises ``DefinitionError`` where it ships none of this kind."""
-    own = [name for name in shipped_runbooks() if name.startswith(f"{family}/")]
+    own = shipped_of(family)
     if f"{family}/{kind}" not in own:
         raise DefinitionError(
             f"the family {family} ships no runbook {kind!r}", hint=f"it ships: {', '.join(own) or 'none'}"
@@ -77,7 +77,7 @@ def not_offered(family: str, what: str, offers: Callable[[Offering], bool]) -> D
 
 def see_roles(family: str) -> None:
     """Raise ``DefinitionError`` where a family ships no repair of two standby, or two active, sites."""
-    if f"{family}/repair-standby" not in shipped_runbooks():
+    if f"{family}/repair-standby" not in shipped_of(family):
         instead = offering(family).instead("repair")
         raise DefinitionError(
             f"the family {family} does not offer repair", hint=instead or "see `failover runbook list`"

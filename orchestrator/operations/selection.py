@@ -3,9 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from typing import Protocol
 
 from orchestrator.errors import DefinitionError
 from orchestrator.model.inventory import Inventory, Pair
+
+
+class Asked(Protocol):
+    """Which services are asked for: by name, or every one of a pair."""
+
+    @property
+    def services(self) -> Sequence[str]:
+        """Their names."""
+
+    @property
+    def everything(self) -> bool:
+        """Every service of the pair?"""
+
+    @property
+    def pair(self) -> str | None:
+        """The pair, if it is named."""
 
 
 def pairs_of(inventory: Inventory, only: str | None) -> list[Pair]:
@@ -37,3 +54,34 @@ def see_listed(names: Iterable[str], listed: Iterable[str]) -> None:
     for name in names:
         if name not in known:
             raise DefinitionError(f"the inventory does not list {name!r}", hint=f"it lists: {', '.join(known)}")
+
+
+def services_of(inventory: Inventory, asked: Asked) -> tuple[list[str], Pair]:
+    """The services that are meant, and the one pair they belong to. Raises ``DefinitionError``."""
+    if asked.services and asked.everything:
+        raise DefinitionError(
+            "names of services and --all exclude each other", hint="--all is every service: leave one of them out"
+        )
+    if not asked.services and not asked.everything:
+        raise DefinitionError(
+            "no service is named", hint="name one or more, or add --all; `failover status` lists them"
+        )
+    pairs = [pair for pair in inventory.pairs if asked.pair in (None, pair.name)]
+    if not pairs:
+        known = ", ".join(pair.name for pair in inventory.pairs)
+        raise DefinitionError(f"no pair is called {asked.pair!r}", hint=f"the inventory has: {known}")
+    if asked.everything:
+        if len(pairs) > 1:
+            names = ", ".join(pair.name for pair in pairs)
+            raise DefinitionError("--all means the services of one pair", hint=f"add --pair, one of: {names}")
+        return list(pairs[0].services), pairs[0]
+    services = list(dict.fromkeys(asked.services))
+    owners = {service: next((pair for pair in pairs if service in pair.services), None) for service in services}
+    for service, owner in owners.items():
+        if owner is None:
+            known = ", ".join(name for pair in pairs for name in pair.services)
+            raise DefinitionError(f"the inventory does not list {service!r}", hint=f"it lists: {known}")
+    distinct = {owner.name: owner for owner in owners.values() if owner is not None}
+    if len(distinct) > 1:
+        raise DefinitionError(f"one run moves services of one pair; these are of {', '.join(distinct)}")
+    return services, next(iter(distinct.values()))

@@ -9,7 +9,7 @@ from orchestrator.family.fill_estimate import HIGH_SET
 from orchestrator.family.next_steps import NextSteps, Stood
 from orchestrator.family.offers import offering
 from orchestrator.model import events as ev
-from orchestrator.model.families import amount, known_families, words_of
+from orchestrator.model.families import amount, family_called, words_of
 from orchestrator.model.readings import Role
 from orchestrator.reports.document import LaneReport, RunReport
 
@@ -210,7 +210,7 @@ def _repair(kind: str, source: str, target: str, it: str, standing: tuple[Role |
 def _of_family(runbook: str) -> NextSteps | None:
     """What the family of the runbook adds; None: nothing, or it is not installed."""
     name = runbook.partition("/")[0]
-    return offering(name).next_steps() if name in known_families() else None
+    return offering(name).next_steps() if family_called(name) is not None else None
 
 
 def _when_stopped(report: RunReport, lane: LaneReport) -> str:

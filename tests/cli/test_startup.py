@@ -85,9 +85,43 @@ def test_control_a_heavy_import_is_seen() -> None:
 
 def test_commands_load_what_they_need(tmp_path: Path) -> None:
     """Law: a list of runbooks needs no database, and a list of runs needs no simulated pair."""
-    start = f"import os\nos.environ['FAILOVER_STATE'] = {str(tmp_path)!r}\nfrom orchestrator.cli.main import main\n"
-    assert "sqlalchemy" not in heavy(loaded(start + "main(['runbook', 'list'])"))
-    assert not {"adapters", "simulator"} & set(heavy(loaded(start + "main(['runs', 'list'])")))
+    assert "sqlalchemy" not in heavy(loaded_with(tmp_path, ["runbook", "list"]))
+    assert not {"adapters", "simulator"} & set(heavy(loaded_with(tmp_path, ["runs", "list"])))
+
+
+def loaded_with(state: Path, command: Sequence[str]) -> set[str]:
+    """The modules that a command loads with this state directory."""
+    return loaded(f"import os\nos.environ['FAILOVER_STATE'] = {str(state)!r}\n{HELP}main({list(command)!r})")
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        ["controlled", "Risk_VPN", "--yes"],
+        ["check"],
+        ["runs", "show", "last"],
+        ["resume", "last"],
+    ],
+    ids=" ".join,
+)
+def test_a_family_file_is_read_by_who_needs_it(command: Sequence[str], moved: Path) -> None:
+    """Law: a command reads no family file where the family of the pair, or of the run, is one that a distribution
+    brings."""
+    assert "adapters.declared.family" not in loaded_with(moved, command)
+
+
+def test_control_a_family_file_is_read_for_its_option(moved: Path) -> None:
+    """Negative control: whoever types an option of families needs all of them."""
+    assert "adapters.declared.family" in loaded_with(moved, ["controlled", "Trading_VPN", "--xa", "ask"])
+
+
+@pytest.fixture(scope="module")
+def moved(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A state directory with a finished run."""
+    state = tmp_path_factory.mktemp("state")
+    command = [sys.executable, "-m", "orchestrator.cli", "controlled", "Risk_VPN", "--yes"]
+    subprocess.run(command, env={**os.environ, "FAILOVER_STATE": str(state)}, capture_output=True, check=True)
+    return state
 
 
 # What reads files alone has no need of: devices, runs and their record, the network, the other engine.
@@ -129,7 +163,20 @@ def _bound() -> float:
     return 1.5 * len(loaded("import typer"))
 
 
-@pytest.mark.parametrize("command", ["status", "check", "guard --site ny", "watch NONE"])
+@pytest.mark.parametrize(
+    "command",
+    [
+        "status",
+        "check",
+        "guard --site ny",
+        "watch NONE",
+        "controlled Trading_VPN --dry-run",
+        "uncontrolled Trading_VPN --site ny --dry-run",
+        "restore Trading_VPN --site ny --dry-run",
+        "failback Trading_VPN --dry-run",
+        "repair Trading_VPN --site ny --dry-run",
+    ],
+)
 def test_the_first_line_comes_before_the_rest_is_loaded(command: str, tmp_path: Path) -> None:
     """Law: on a terminal a command that reads devices names them before it loads its database, its engine and its
     sessions, which takes longer than all before."""

@@ -83,11 +83,14 @@ def _move(
     runbook: str | None,
     begin: Beginning,
 ) -> None:
-    from orchestrator.cli.runs.start import start
+    from orchestrator.cli.pairs.connecting import say_connecting_to_move
     from orchestrator.cli.tools import tools as tools_of
-    from orchestrator.operations.runs.plan_moves import ControlledRequest, controlled_plan
 
     tools = tools_of(context)
+    say_connecting_to_move(tools, which, begin, site)
+    from orchestrator.cli.runs.start import start  # takes longer to load than all before
+    from orchestrator.operations.runs.plan_moves import ControlledRequest, controlled_plan
+
     request = ControlledRequest(
         inventory=which.inventory,
         services=which.services,

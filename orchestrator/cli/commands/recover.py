@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -15,6 +15,9 @@ from orchestrator.cli.options import OnStall, Selection, site_option
 from orchestrator.cli.render.terminal import is_attended
 from orchestrator.cli.run_options import Beginning
 from orchestrator.errors import DefinitionError
+
+if TYPE_CHECKING:
+    from orchestrator.model import events as ev
 
 _UNCONTROLLED = """\
 The active site is lost: its mate takes over.
@@ -95,11 +98,14 @@ def uncontrolled(
     *,
     begin: Beginning,
 ) -> None:
-    from orchestrator.cli.runs.start import start
+    from orchestrator.cli.pairs.connecting import say_connecting_to_move
     from orchestrator.cli.tools import tools as tools_of
-    from orchestrator.operations.runs.plan_moves import UncontrolledRequest, uncontrolled_plan
 
     tools = tools_of(context)
+    say_connecting_to_move(tools, which, begin, site)
+    from orchestrator.cli.runs.start import start  # takes longer to load than all before
+    from orchestrator.operations.runs.plan_moves import UncontrolledRequest, uncontrolled_plan
+
     request = UncontrolledRequest(
         inventory=which.inventory,
         services=which.services,
@@ -125,11 +131,14 @@ def restore(
     *,
     begin: Beginning,
 ) -> None:
-    from orchestrator.cli.runs.start import start
+    from orchestrator.cli.pairs.connecting import say_connecting_to_move
     from orchestrator.cli.tools import tools as tools_of
-    from orchestrator.operations.runs.plan_moves import RestoreRequest, recorded_options, restore_plan
 
     tools = tools_of(context)
+    say_connecting_to_move(tools, which, begin, site)
+    from orchestrator.cli.runs.start import start  # takes longer to load than all before
+    from orchestrator.operations.runs.plan_moves import RestoreRequest, recorded_options, restore_plan
+
     request = RestoreRequest(
         inventory=which.inventory,
         services=which.services,
@@ -192,17 +201,19 @@ def failback(
     begin: Beginning,
 ) -> None:
     from orchestrator.cli.commands.watch import seconds_of
-    from orchestrator.cli.exports.evidence import TAKE, taken_evidence
-    from orchestrator.cli.runs.start import start
+    from orchestrator.cli.pairs.connecting import say_connecting_to_move
     from orchestrator.cli.tools import tools as tools_of
-    from orchestrator.model import events as ev
+
+    tools = tools_of(context)
+    say_connecting_to_move(tools, which, begin, site)
+    from orchestrator.cli.exports.evidence import TAKE, taken_evidence  # takes longer to load than all before
+    from orchestrator.cli.runs.start import start
     from orchestrator.operations.runs.plan_moves import FailbackRequest, failback_plan
 
     def report(plan: ev.Plan) -> Path:
         assert evidence is not None  # it is only asked for then
         return taken_evidence(tools, plan, as_json=begin.as_json) if str(evidence) == TAKE else evidence
 
-    tools = tools_of(context)
     request = FailbackRequest(
         inventory=which.inventory,
         services=which.services,

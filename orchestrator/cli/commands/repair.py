@@ -51,11 +51,14 @@ def repair(
     *,
     begin: Beginning,
 ) -> None:
-    from orchestrator.cli.runs.start import start
+    from orchestrator.cli.pairs.connecting import say_connecting_to_move
     from orchestrator.cli.tools import tools as tools_of
-    from orchestrator.operations.runs.plan_repair import RepairRequest, repair_plan
 
     tools = tools_of(context)
+    say_connecting_to_move(tools, which, begin, site)
+    from orchestrator.cli.runs.start import start  # takes longer to load than all before
+    from orchestrator.operations.runs.plan_repair import RepairRequest, repair_plan
+
     request = RepairRequest(
         which.inventory, which.services, which.everything, which.pair, site, accept_loss, begin.fail_fast
     )

@@ -55,7 +55,8 @@ def start(
         code = first_result(tools, asked, checked_key(key), wait=not begin.no_wait, as_json=as_json)
         if code is not None:
             return code
-    say_unless(as_json)(f"{'SIMULATED  ' if plan.simulated else ''}connecting to {_devices(plan)}")
+    if key is not None:  # without one this is said before the plan is made
+        say_unless(as_json)(f"{'SIMULATED  ' if plan.simulated else ''}connecting to {_devices(plan)}")
     if begin.dry_run:
         from orchestrator.cli.render.preview import show_preview
         from orchestrator.operations.runs.preview import take_preview

@@ -30,8 +30,9 @@ from orchestrator.operations.guard.request import (
 )
 from orchestrator.operations.guard.sessions import ReadOnlySessions
 from orchestrator.operations.runs.claimed import is_paused
-from orchestrator.operations.runs.plan import make_plan, services_of
+from orchestrator.operations.runs.plan import make_plan
 from orchestrator.operations.runtime import Tools
+from orchestrator.operations.selection import services_of
 
 # How soon a run that stopped half-way is resumed, and how often a restore is looked up, seconds.
 _RETRY_AFTER_S = 30.0

@@ -31,9 +31,10 @@ from orchestrator.operations.families import known_family, see_roles
 from orchestrator.operations.rehearsal.debriefing import Debriefing, debriefing, newest_run
 from orchestrator.operations.rehearsal.drills import drill_file, faults_for
 from orchestrator.operations.rehearsal.prelude import LeadingPrelude
-from orchestrator.operations.runs.plan import PlanRequest, services_of
+from orchestrator.operations.runs.plan import PlanRequest
 from orchestrator.operations.runtime import Tools
 from orchestrator.operations.secret_references import asks_somebody
+from orchestrator.operations.selection import services_of
 from pipeline.leavings import make, remove, sweep
 
 # How many times as fast --fast is while no question is open.

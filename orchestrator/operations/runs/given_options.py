@@ -10,7 +10,7 @@ from orchestrator.errors import DefinitionError
 from orchestrator.family.moves import Given, Kind, MoveOption
 from orchestrator.family.offers import Offered, answers_of_all, options_of_all
 from orchestrator.model import events as ev
-from orchestrator.model.families import known_families
+from orchestrator.model.families import family_called
 from orchestrator.model.runbook import Choice, Runbook
 from orchestrator.model.transactions import TransactionDecisions
 from orchestrator.operations.runtime import checked_text
@@ -26,7 +26,7 @@ _BEFOREHAND = (
 def options_meant(family: str, kind: Kind, given: Given) -> Sequence[MoveOption]:
     """The options that were ``given``, as ``family`` means them; where it is not known (empty), as the first that has
     them. Raises ``DefinitionError`` for one that means nothing for this family, or lacks another one."""
-    return _meant(options_of_all(kind), family, given)
+    return _meant(options_of_all(kind), family, given) if given else ()
 
 
 def _meant(offered: Offered, family: str, given: Given) -> Sequence[MoveOption]:
@@ -71,8 +71,8 @@ def answers_given(
 ) -> tuple[ev.Policy, Collection[str]]:
     """The decisions that options of ``resume`` make for a run, and the gates on items that an operator is asked about
     again: those for which a file was given, or ``ask``. ``who`` types it. Raises ``DefinitionError``."""
-    family = runbook.family if runbook.family in known_families() else ""  # an operator's own procedure
-    options = _meant(answers_of_all(), family, given)
+    family = runbook.family if family_called(runbook.family) is not None else ""  # an operator's own procedure
+    options = _meant(answers_of_all(), family, given) if given else ()
     policy = as_asked(policy_given(options, given, on_stall, attended=attended, who=who), runbook)
     asked = {one.decides for one in options if one.decides and given[one.flag] not in ("stop", "revert")}
     return policy, asked if attended else ()

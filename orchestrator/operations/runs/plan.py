@@ -12,12 +12,13 @@ from orchestrator.documents.loader import read_runbook
 from orchestrator.errors import DefinitionError
 from orchestrator.family.reachability import with_reachability
 from orchestrator.model import events as ev
-from orchestrator.model.inventory import Inventory, Pair, Site
+from orchestrator.model.inventory import Inventory, Site
 from orchestrator.model.runbook import Runbook, Side
 from orchestrator.operations.declared_families import files_of
 from orchestrator.operations.runs.given_options import as_asked
 from orchestrator.operations.runtime import Tools
 from orchestrator.operations.secret_references import without_inline
+from orchestrator.operations.selection import services_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,37 +66,6 @@ def make_plan(tools: Tools, request: PlanRequest) -> ev.Plan:
         simulated=tools.is_simulated(inventory),
         families=files_of(tools.registry.get(part.adapter) for part in parts),
     )
-
-
-def services_of(inventory: Inventory, request: PlanRequest) -> tuple[list[str], Pair]:
-    """The services that are meant, and the one pair they belong to. Raises ``DefinitionError``."""
-    if request.services and request.everything:
-        raise DefinitionError(
-            "names of services and --all exclude each other", hint="--all is every service: leave one of them out"
-        )
-    if not request.services and not request.everything:
-        raise DefinitionError(
-            "no service is named", hint="name one or more, or add --all; `failover status` lists them"
-        )
-    pairs = [pair for pair in inventory.pairs if request.pair in (None, pair.name)]
-    if not pairs:
-        known = ", ".join(pair.name for pair in inventory.pairs)
-        raise DefinitionError(f"no pair is called {request.pair!r}", hint=f"the inventory has: {known}")
-    if request.everything:
-        if len(pairs) > 1:
-            names = ", ".join(pair.name for pair in pairs)
-            raise DefinitionError("--all means the services of one pair", hint=f"add --pair, one of: {names}")
-        return list(pairs[0].services), pairs[0]
-    services = list(dict.fromkeys(request.services))
-    owners = {service: next((pair for pair in pairs if service in pair.services), None) for service in services}
-    for service, owner in owners.items():
-        if owner is None:
-            known = ", ".join(name for pair in pairs for name in pair.services)
-            raise DefinitionError(f"the inventory does not list {service!r}", hint=f"it lists: {known}")
-    distinct = {owner.name: owner for owner in owners.values() if owner is not None}
-    if len(distinct) > 1:
-        raise DefinitionError(f"one run moves services of one pair; these are of {', '.join(distinct)}")
-    return services, next(iter(distinct.values()))
 
 
 def _runbook(tools: Tools, name: str, inventory: Inventory, source: str, target: str) -> Runbook:

@@ -21,9 +21,10 @@ from orchestrator.model.inventory import Pair, Site
 from orchestrator.model.readings import Role
 from orchestrator.model.runbook import Choice, Side
 from orchestrator.operations.families import family_meant, known_family, see_roles, shipped_by
-from orchestrator.operations.runs.plan import PlanRequest, make_plan, services_of
+from orchestrator.operations.runs.plan import PlanRequest, make_plan
 from orchestrator.operations.runs.plan_recovery import accepting, with_readings
 from orchestrator.operations.runtime import Tools
+from orchestrator.operations.selection import services_of
 
 NONE_ACTIVE, BOTH_ACTIVE = "repair-standby", "repair-active"
 

@@ -7,7 +7,7 @@ import shlex
 from collections.abc import Iterator
 from contextlib import closing
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from orchestrator.characters import typed
 from orchestrator.clock import iso
@@ -18,9 +18,10 @@ from orchestrator.journal.lease import LEASE_SECONDS, is_led
 from orchestrator.operations.find_run import find_run
 from orchestrator.operations.runtime import Tools
 from orchestrator.reports.document import Alarm, LaneReport, OpenQuestion, RunDocument, RunReport
-from orchestrator.reports.page.build import story_of
-from orchestrator.reports.page.story import Head, RunStory
 from orchestrator.reports.report import run_and_report
+
+if TYPE_CHECKING:
+    from orchestrator.reports.page.story import RunStory
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,6 +34,9 @@ class StoryWithRecords:
 
 def read_story(tools: Tools, name: str | None) -> StoryWithRecords:
     """The run, read once. Raises ``NoSuchRun``, ``JournalCorrupt``."""
+    from orchestrator.reports.page.build import story_of
+    from orchestrator.reports.page.story import Head
+
     with closing(tools.journal()) as journal:
         run = find_run(journal, name)
         lines = list(exported(journal, run))

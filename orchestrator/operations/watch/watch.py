@@ -20,8 +20,8 @@ from orchestrator.model import events as ev
 from orchestrator.model.inventory import Inventory, Pair, Site
 from orchestrator.operations.families import known_family, not_offered
 from orchestrator.operations.read_only_sessions import reading_only
-from orchestrator.operations.runs.plan import services_of
 from orchestrator.operations.runtime import Tools
+from orchestrator.operations.selection import services_of
 from orchestrator.operations.watch.facets import FacetWatch
 from orchestrator.operations.watch.request import Keeper, Listener, TargetRead, WatchRequest, WatchResult
 from orchestrator.operations.watch.suspension import Suspender
