@@ -37,15 +37,19 @@ class Ability:
     why: tuple[str, ...] = ()
 
 
-def abilities_of(family: str, source: type[Adapter], target: type[Adapter]) -> list[Ability]:
-    """Every procedure of ``family`` that comes with the product, and a snapshot of the source."""
-    runbooks = [load_runbook(name) for name in shipped_of(family)]
+def procedures_of(family: str) -> list[Runbook]:
+    """Every procedure of ``family`` that comes with the product."""
+    return [load_runbook(name) for name in shipped_of(family)]
+
+
+def all_abilities(procedures: Iterable[Runbook], source: type[Adapter], target: type[Adapter]) -> list[Ability]:
+    """Each of the ``procedures``, and a snapshot of the source."""
     snapshot = (
         Ability(_SNAPSHOT, "possible")
         if browses(source)
         else Ability(_SNAPSHOT, "not", ("no adapter of it shows the messages of endpoints",))
     )
-    return [*abilities(runbooks, source, target), snapshot]
+    return [*abilities(procedures, source, target), snapshot]
 
 
 def abilities(runbooks: Iterable[Runbook], source: type[Adapter], target: type[Adapter]) -> Iterator[Ability]:

@@ -98,7 +98,6 @@ def loaded_with(state: Path, command: Sequence[str]) -> set[str]:
     "command",
     [
         ["controlled", "Risk_VPN", "--yes"],
-        ["check"],
         ["runs", "show", "last"],
         ["resume", "last"],
     ],
@@ -183,6 +182,7 @@ def test_the_first_line_comes_before_the_rest_is_loaded(command: str, tmp_path: 
     before, after = loaded_around("connecting to", command.split(), {"FAILOVER_STATE": str(tmp_path)})
     assert among(before, NOT_BEFORE_THE_FIRST_LINE) == []
     assert "sqlalchemy" in among(after, NOT_BEFORE_THE_FIRST_LINE), "control: it is loaded later"
+    assert "adapters.declared" not in after, "nothing here is of a family that a file declares"
 
 
 def test_help_builds_no_command() -> None:

@@ -22,7 +22,7 @@ from orchestrator.cli.render.exploration import (
     unproven_commands,
 )
 from orchestrator.cli.render.terminal import show, show_document, show_json
-from orchestrator.documents.abilities import abilities, abilities_of
+from orchestrator.documents.abilities import abilities, all_abilities, procedures_of
 from orchestrator.documents.lint.inventory import lint_adapters
 from orchestrator.documents.lint.runbook import lint
 from orchestrator.documents.loader import load_runbook, read_inventory, read_runbook
@@ -109,7 +109,7 @@ def lint_runbook_file(source: str, adapters: Sequence[str], *, as_json: bool) ->
 def _print_abilities(runbook: Runbook, declared: type[Adapter], names: str, *, as_json: bool) -> None:
     """The procedures that are possible with these adapters: this runbook first, then those of the product."""
     own = [] if runbook.runbook in shipped_runbooks() else list(abilities([runbook], declared, declared))
-    found = [*own, *abilities_of(runbook.family, declared, declared)]
+    found = [*own, *all_abilities(procedures_of(runbook.family), declared, declared)]
     if as_json:
         show_json({"adapters": names, "procedures": {one.procedure: one.verdict for one in found}})
         return

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from enum import Enum
+from functools import cache
 from types import NoneType, UnionType
 from typing import Any, Literal, NamedTuple, Union, get_args, get_origin, get_type_hints
 
@@ -101,7 +102,8 @@ class _Kind(NamedTuple):
     words: tuple[str, ...] = ()
 
 
-def _kinds(model: type[Any], names: Iterable[str]) -> dict[str, _Kind]:
+@cache
+def _kinds(model: type[Any], names: frozenset[str]) -> Mapping[str, _Kind]:
     hints = get_type_hints(model)
     derived = {name: get_type_hints(vars(model)[name].fget)["return"] for name in names if name not in hints}
     return {name: _kind(hints.get(name, derived.get(name))) for name in names}

@@ -9,7 +9,7 @@ from contextlib import closing
 from dataclasses import dataclass
 from typing import Protocol
 
-from orchestrator.documents.abilities import Ability, abilities_of
+from orchestrator.documents.abilities import Ability, all_abilities, procedures_of
 from orchestrator.errors import HostKeyRejected
 from orchestrator.family.contract import AdapterContext, speaks_ssh
 from orchestrator.family.offers import offering
@@ -134,7 +134,8 @@ def abilities_at(tools: Tools, inventory: Inventory, pair: Pair) -> dict[str, li
     family = family_of(tools, inventory.sites[pair.sites[0]])
     if not family:
         return {}
-    return {name: abilities_of(family, kind, kinds[pair.mate_of(name)]) for name, kind in kinds.items()}
+    procedures = procedures_of(family)
+    return {name: all_abilities(procedures, kind, kinds[pair.mate_of(name)]) for name, kind in kinds.items()}
 
 
 def store_found(tools: Tools, inventory: Inventory, found: Sequence[PairCheck], now: float) -> None:
