@@ -94,12 +94,13 @@ def findings_of_file(path: Path) -> list[Finding]:
         return [
             *read.findings,
             *_of_the_whole(read.value, family.runbooks, read.file, read.lines),
-            *_of_runbooks(family),
+            *_of_runbooks(family, read.value),
         ]
 
 
-def _of_runbooks(family: Family) -> Iterator[Finding]:
+def _of_runbooks(family: Family, file: FamilyFile) -> Iterator[Finding]:
     """What is wrong with the runbooks in the folder beside its file."""
+    from orchestrator.documents.lint.family_conduct import lint_closing
     from orchestrator.documents.lint.runbook import lint
     from orchestrator.documents.loader import read_runbook
 
@@ -111,6 +112,7 @@ def _of_runbooks(family: Family) -> Iterator[Finding]:
         if runbook.value is not None:
             readings = with_reachability(kind.readings)
             yield from lint(runbook.value, readings, kind.actions, file=runbook.file, lines=runbook.lines)
+            yield from findings_of(lint_closing(runbook.value, file), file=runbook.file, lines=runbook.lines)
 
 
 def _of_the_whole(file: FamilyFile, runbooks: Path | None, name: str, lines: Lines) -> list[Finding]:

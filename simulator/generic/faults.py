@@ -35,6 +35,7 @@ or a fault of one answer
   lose request                   it is lost on the way; no answer
   lose reply                     it is obeyed or read; the connection breaks
   late 3s                        no answer; it is obeyed so much later
+  break off                      the connection breaks within it; of several requests the first alone is obeyed
   truncate reply, garbage reply  the answer cannot be read
   wrong password                 the account is not accepted
 A duration (ms, s, m, h) is how long it lasts; without one a state fault stays, a fault of an answer hits once."""
@@ -91,9 +92,13 @@ def _of_hand(groups: Groups) -> StateFault | None:
     return HandFault(str(groups["action"]), str(groups["site"]), by)
 
 
+def _of_part(groups: Groups) -> AnswerFault:
+    return AnswerFault("break off")
+
+
 def _misfit(when: When, what: StateFault | AnswerFault) -> str:
-    if isinstance(what, AnswerFault) and what.kind == "late" and when.phase != "act":
-        return "only an action can be late"
+    if isinstance(what, AnswerFault) and what.kind in ("late", "break off") and when.phase != "act":
+        return "only an action can be late" if what.kind == "late" else "only an action can break off"
     return ""
 
 
@@ -105,6 +110,7 @@ FAULTS: Grammar[StateFault] = Grammar(
         (rf"link (?:down|slow (?P<factor>\d+(?:\.\d+)?)x){LASTS}", _of_link),
         (rf"(?P<kind>down|silent|manager) (?P<site>{NAME}){LASTS}", _of_site),
         (rf"(?P<kind>up) (?P<site>{NAME})", _of_site),
+        ("break off", _of_part),
         (rf"(?P<by>somebody|manager does) (?P<action>[a-z][a-z0-9_]*) (?P<site>{NAME})", _of_hand),
     ),
     misfit=_misfit,

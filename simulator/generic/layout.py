@@ -23,11 +23,13 @@ class _Plain(BaseModel):
 
 
 class ActionLayout(_Plain):
-    """``makes``: what a site is once it has obeyed. ``way``: sql, exec or http. ``whole_site``: it is done once for all
-    services. ``item``: the argument that names an item; that item is listed no more then."""
+    """``makes``: what a site is once it has obeyed. ``way``: sql, exec or http. ``parts``: so many requests it takes.
+    ``whole_site``: it is done once for all services. ``item``: the argument that names an item; that item is listed no
+    more then."""
 
     makes: Mapping[str, bool] = Field(default_factory=dict)
     way: str = ""
+    parts: int = 1
     whole_site: bool = False
     item: str = ""
 
@@ -86,6 +88,7 @@ def actions_of(file: FamilyFile) -> dict[str, ActionLayout]:
         name: ActionLayout(
             makes=dict(one.makes),
             way=_way(one),
+            parts=one.parts,
             whole_site=one.per == "site",
             item=next((argument for argument in one.arguments if argument in items), ""),
         )

@@ -23,13 +23,14 @@ _LEAST = 1e-6  # of a unit: none
 class End:
     """One service at one site. ``told``: what it was made to be; ``written``: units that it took; ``reached``: how many
     of these its mate has; ``dropped``: how many are gone for good. ``lingers``: until when clients that it does not serve
-    any more are connected."""
+    any more are connected. ``keeps``: those that were connected write on, though it was told not to serve."""
 
     told: dict[str, bool]
     written: float = 0.0
     reached: float = 0.0
     dropped: float = 0.0
     lingers: float = 0.0
+    keeps: bool = False
     in_doubt: int = 0
     items: list[ItemLayout] = field(default_factory=list)
 
@@ -142,7 +143,8 @@ class Rules:
     def takes(self, state: State, service: str, site: str) -> bool:
         """Are clients served here?"""
         node = state.nodes[site]
-        return node.up and not node.outside and self.so(state, service, site, SERVES)
+        serves = state.services[service].ends[site].keeps or self.so(state, service, site, SERVES)
+        return node.up and not node.outside and serves
 
     def answers(self, state: State, service: str, site: str, reading: str) -> bool:
         """Is this reading answered, as far as the node does?"""

@@ -164,6 +164,23 @@ class GenericWorld(Kept):
         self.act(site, service, action, args, by="command")
         self.remember()
 
+    def obey_in_part(self, site: str, service: str, action: str, args: Mapping[str, str]) -> None:
+        """The site obeys the first of several requests: of an action that ends service, the gate closes to whoever comes,
+        and not to whoever is there. Any other action is obeyed."""
+        declared, state = self.layout.actions[action], self.state.services[service]
+        if declared.parts == 1 or declared.makes.get(SERVES) is not False:
+            return self.obey(site, service, action, args)
+        if not self.state.nodes[site].up or not self.obeys(site, service, action):
+            return None
+        before, end = self._serving(), state.ends[site]
+        state.effects.append((site, action, dict(args), 1))
+        end.keeps = self._rules.takes(self.state, service, site)
+        end.told[SERVES] = False
+        self._settle()
+        self._note(before, "command")
+        self.remember()
+        return None
+
     def act(self, site: str, service: str, action: str, args: Mapping[str, str], *, by: str) -> None:
         """What an action makes of the site, by its file."""
         node, declared = self.state.nodes[site], self.layout.actions[action]
@@ -174,6 +191,7 @@ class GenericWorld(Kept):
         for name in touched:
             end = self.state.services[name].ends[site]
             end.told.update(declared.makes)
+            end.keeps = end.keeps and SERVES not in declared.makes
             if declared.item:
                 end.items = [one for one in end.items if one.key != args.get(declared.item)]
                 end.in_doubt = min(end.in_doubt, len(end.items))
@@ -236,6 +254,8 @@ class GenericWorld(Kept):
         if node.up is up:
             return
         node.up = up
+        for service in self.state.services.values():
+            service.ends[site].keeps = False
         for name, value in self._rules.restarted() if up else ():
             for service in self.state.services.values():
                 service.ends[site].told[name] = value

@@ -41,9 +41,19 @@ class When:
 
 @dataclass(frozen=True, slots=True)
 class AnswerFault:
-    """One answer goes wrong; with ``lasts``, every one for so long. ``late`` seconds pass before it is obeyed."""
+    """One answer goes wrong; with ``lasts``, every one for so long. ``late`` seconds pass before it is obeyed. ``break
+    off``: of a change in several requests the first one alone is obeyed."""
 
-    kind: Literal["refuse", "lose request", "lose reply", "late", "truncate reply", "garbage reply", "wrong password"]
+    kind: Literal[
+        "refuse",
+        "lose request",
+        "lose reply",
+        "late",
+        "break off",
+        "truncate reply",
+        "garbage reply",
+        "wrong password",
+    ]
     late: float = 0.0
     lasts: float | None = None
 
@@ -69,7 +79,7 @@ class Grammar(Generic[StateFaultT]):
     help: str
     phases: Sequence[str]
     about: str
-    shapes: Sequence[tuple[str, Callable[[Groups], StateFaultT | None]]]
+    shapes: Sequence[tuple[str, Callable[[Groups], StateFaultT | AnswerFault | None]]]
     misfit: Callable[[When, StateFaultT | AnswerFault], str]
 
     def fault(self, text: str) -> Fault[StateFaultT]:

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from adapters.solace.reading_models import Fence, NodeFence
+from adapters.solace.reading_models import Bridge, Fence, NodeFence
 from orchestrator.core.decide import decide
 from orchestrator.core.run import Stage
 from orchestrator.model import events as ev
@@ -327,6 +327,12 @@ SHUT: Data = {
     },
 }
 
+CLOSED: Data = {
+    "id": "close",
+    "title": "No one writes, and no session is left",
+    "do": {"on": "source", "action": "set_role", "role": "standby"},
+    "expect": [{"on": "source", "reading": "replication", "where": {"role": "standby", "bridge": "bound"}}],
+}
 OPENED: Data = {
     "id": "open",
     "title": "Clients can come",
@@ -368,3 +374,35 @@ def test_half_an_effect_without_an_undo_is_a_change_too(ups: tuple[bool, ...], f
     lane = see(proving(Effect.DOUBTFUL), fence(*ups), at=T0 + 5)
     lane = after(lane, decide(plan, lane, T0 + 5, attended=False), T0 + 5)
     assert kinds(decide(plan, replace(lane, abort=ABORT), T0 + 60, attended=False)) == follows
+
+
+@pytest.mark.parametrize(
+    ("before", "found", "partly"),
+    [
+        ((), ("standby", "unbound"), True),
+        ((("active", "unbound"),), ("standby", "unbound"), True),
+        ((("standby", "unbound"),), ("standby", "unbound"), False),
+        ((), ("active", "unbound"), False),
+    ],
+    ids=["not read before", "otherwise before", "so before", "nothing of it"],
+)
+def test_an_expectation_that_holds_alone_is_half_an_effect(
+    before: tuple[tuple[str, str], ...], found: tuple[str, str], partly: bool
+) -> None:
+    """A change in several requests that broke off: what it expects holds in part, and was not read so before. A lane that
+    gives up then is not called unchanged."""
+    plan = a_plan({**CLOSED, "point_of_no_return": True, "attempts": 1})
+
+    def shown(role_: str, bridge_: str, at: float) -> ev.Seen:
+        return role("source", role_, at, bridge=Bridge(bridge_))
+
+    lane = proving(Effect.DOUBTFUL, before=tuple(shown(*one, T0) for one in before))
+    lane = see(lane, shown(*found, T0 + 5), at=T0 + 5)
+    move = decide(plan, lane, T0 + 5, attended=False)
+    (resolved,) = move.events
+    assert isinstance(resolved, ev.DoubtResolved)
+    assert resolved.partly is partly
+    lane = after(lane, move, T0 + 5)
+    lane = after(lane, decide(plan, lane, T0 + 60, attended=False), T0 + 60)
+    (follows,) = decide(plan, lane, T0 + 60, attended=False).events
+    assert getattr(follows, "outcome", "asked") == ("asked" if partly else "refused")

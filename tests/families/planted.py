@@ -76,6 +76,19 @@ def before_it_stops(steps: Steps) -> None:
     steps.insert(names.index("close"), taken)
 
 
+def never_asked_about_its_link(steps: Steps) -> None:
+    """No step does."""
+    steps[:] = [step for step in steps if step["id"] != "link-lost"]
+    not_asked_about_its_link(steps)
+
+
+def does_not_ask_about_sessions(steps: Steps) -> None:
+    """That the gate is shut is all that the closing step reads."""
+    for step in steps:
+        for check in step.get("expect", ()):
+            check["where"].pop("sessions_ended", None)
+
+
 def on_the_wrong_side(steps: Steps) -> None:
     """What waits is read at the target."""
     for step in steps:

@@ -14,7 +14,15 @@ from orchestrator.documents.loader import read_family, read_runbook
 from orchestrator.operations.declared_families import findings_of_file, offer_families
 from proof.exploration.generic.family import Generic
 from proof.exploration.search import explore
-from tests.families.planted import Steps, before_it_stops, copied, edited, never_drained, not_asked_about_its_link
+from tests.families.planted import (
+    Steps,
+    before_it_stops,
+    copied,
+    edited,
+    never_asked_about_its_link,
+    never_drained,
+    not_asked_about_its_link,
+)
 
 
 class Mistake(NamedTuple):
@@ -107,6 +115,12 @@ LINTED: Mapping[str, Mistake] = {
     "the end of the log of a source that may write on": Mistake(
         "postgresql/controlled", "{closed: true, writes: false}}\n", "{closed: true}}\n", "mark-not-gated"
     ),
+    "the gate is read, and not that the sessions behind it are ended": Mistake(
+        "rabbitmq/controlled", "{writable: false, sessions_ended: true}", "{writable: false}", "sessions-not-proven"
+    ),
+    "the clients that are left are not counted": Mistake(
+        "postgresql/controlled", "{writable: false, clients: 0}", "{writable: false}", "sessions-not-proven"
+    ),
     "the link is not read again": Mistake(
         "redis/uncontrolled",
         "where: {linked: false}, say: the target hears from the failed server again",
@@ -149,12 +163,6 @@ EXPLORED: Mapping[str, Mistake] = {
 _SHIPPED = ("nats", "postgresql", "rabbitmq", "redis")
 
 
-def _never_asked(steps: Steps) -> None:
-    """No step does."""
-    _without("link-lost")(steps)
-    not_asked_about_its_link(steps)
-
-
 def _asks_for_the_opposite(steps: Steps) -> None:
     """The first step wants a source that serves nobody."""
     steps[0]["require"][0]["where"] = {"writable": False}
@@ -183,7 +191,7 @@ EDITED: Mapping[str, tuple[str, Callable[[Steps], None], str]] = {
 UNHEARD: Mapping[str, tuple[Callable[[Steps], None], set[str]]] = {
     "not before the question": (_without("link-lost"), {"unfenced"}),
     "not at the point of no return": (not_asked_about_its_link, {"take-over"}),
-    "never": (_never_asked, {"unfenced", "take-over"}),
+    "never": (never_asked_about_its_link, {"unfenced", "take-over"}),
 }
 
 

@@ -22,11 +22,12 @@ from tests.families.planted import (
     Steps,
     before_it_stops,
     copied,
+    does_not_ask_about_sessions,
     edited,
     in_place,
+    never_asked_about_its_link,
     never_drained,
     nobody_asks_about_a_manager,
-    not_asked_about_its_link,
     on_the_wrong_side,
 )
 
@@ -130,10 +131,18 @@ def test_a_planted_mistake_is_found(tmp_path: Path, name: str) -> None:
 @pytest.mark.parametrize("family", FAMILIES)
 def test_a_source_that_only_the_operator_cannot_reach(tmp_path: Path, family: str) -> None:
     """Law: with the link held by a source that does not answer, few seeds show that nothing asks the target about it."""
-    plant = _of_the_runbook(not_asked_about_its_link, "uncontrolled")
+    plant = _of_the_runbook(never_asked_about_its_link, "uncontrolled")
     figures = found(tmp_path, family, plant, 100, "uncontrolled")
     said = [str(one) for failing in figures.failing for one in failing.broken]
     assert any("could see by its link that" in one for one in said), said
+
+
+def test_a_closing_that_breaks_off(tmp_path: Path) -> None:
+    """Law: where the gate is shut and the sessions behind it are not ended, as their answer is lost, few seeds show that
+    nothing asks for that."""
+    figures = found(tmp_path, "rabbitmq", _of_the_runbook(does_not_ask_about_sessions), 40)
+    said = [str(one) for failing in figures.failing for one in failing.broken]
+    assert any("serves clients" in one for one in said), said
 
 
 def test_what_can_be_named() -> None:

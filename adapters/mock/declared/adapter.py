@@ -172,6 +172,8 @@ class MockDeclaredAdapter:
             return ConnectionLost(f"{self._where} went away", device=self._where)
         if fault is not None and fault.kind == "late":
             world.obey_later(site, call.service, action, call.args, fault.late)
+        elif fault is not None and fault.kind == "break off":
+            world.obey_in_part(site, call.service, action, call.args)
         elif fault is None or fault.kind not in ("lose request", "wrong password"):
             world.obey(site, call.service, action, call.args)
         return None if fault is None else _error_of(fault, self._where)
@@ -256,6 +258,7 @@ def _value(view: View, name: str, field: FieldFile, node: str) -> bool | int | s
 
 _ERRORS: Mapping[str, Callable[[str], AdapterError]] = {
     "lose reply": lambda name: ConnectionLost(f"{name} closed the connection before its answer", device=name),
+    "break off": lambda name: ConnectionLost(f"{name} closed the connection before its last answer", device=name),
     "truncate reply": lambda name: ConnectionLost(f"{name} closed the connection within its answer", device=name),
     "garbage reply": lambda name: UnreadableReply(f"the answer of {name} makes no sense", text=_GARBAGE, device=name),
     "wrong password": lambda name: AuthenticationFailed(f"{name} does not accept the account", device=name),

@@ -10,6 +10,7 @@ from orchestrator.core.decide.decision import Next, Observe, emit
 from orchestrator.core.decide.evaluate import (
     FIRST_LOOK,
     Verdict,
+    held_before,
     is_current,
     judge,
     observe,
@@ -170,7 +171,7 @@ def _prove(plan: ev.Plan, lane: Lane, task: Task, last: Intent, now: float) -> N
     if last.effect is Effect.REJECTED:
         return emit(ev.StepFailed(step=task.step, why=_refused(plan, task, last), undo=task.undo))
     if last.effect is Effect.DOUBTFUL and age >= task.limits.settle:
-        partly = _is_partly_done(plan, lane, task)
+        partly = _is_partly_done(plan, lane, task, last)
         return emit(ev.DoubtResolved(intent=last.number, evidence=verdict.why, partly=partly))
     if last.effect is Effect.ACCEPTED and age >= task.limits.within:
         why = f"the action was accepted and its effect did not show within {task.limits.within:g}s: {verdict.why}"
@@ -182,13 +183,20 @@ def _refused(plan: ev.Plan, task: Task, last: Intent) -> str:
     return f"{plan.site_name(task.do.on)} refused: {last.detail}"
 
 
-def _is_partly_done(plan: ev.Plan, lane: Lane, task: Task) -> bool:
+def _is_partly_done(plan: ev.Plan, lane: Lane, task: Task, last: Intent) -> bool:
     """Several nodes, or several expectations: not done is not yet as it was. A step that is never undone does not
-    say how it was; then the reading says whether its parts differ."""
+    say how it was; then the reading says whether its parts differ, or an expectation holds that was not read as held."""
     if task.before:
         return not judge(plan, lane, task.before).holds
     seen = (lane.reading(check.on, check.reading) for check in task.expect)
-    return any(one is not None and one.value is not None and one.value.is_mixed() for one in seen)
+    if any(one is not None and one.value is not None and one.value.is_mixed() for one in seen):
+        return True
+    each = [
+        (check.model_copy(update={"where": {name: wanted}}),)
+        for check in task.expect
+        for name, wanted in check.where.items()
+    ]
+    return any(judge(plan, lane, one).holds and not held_before(plan, lane, one, last) for one in each)
 
 
 def _proven(plan: ev.Plan, lane: Lane, task: Task, last: Intent) -> Iterator[ev.Event]:

@@ -136,4 +136,9 @@ def known_at(lane: Lane) -> float:
 
 def was_otherwise(plan: ev.Plan, lane: Lane, checks: Sequence[Check], intent: Intent) -> bool:
     """Was it read, right before an action was intended, that ``checks`` do not hold? Unknown is not that."""
-    return judge(plan, replace(lane, seen=intent.before, seen_mark=lane.mark), checks).holds is False
+    return held_before(plan, lane, checks, intent) is False
+
+
+def held_before(plan: ev.Plan, lane: Lane, checks: Sequence[Check], intent: Intent) -> bool | None:
+    """Did ``checks`` hold, as far as it was read right before an action was intended?"""
+    return judge(plan, replace(lane, seen=intent.before, seen_mark=lane.mark), checks).holds

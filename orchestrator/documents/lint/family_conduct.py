@@ -1,5 +1,5 @@
-"""What the commands of a family file contradict: a secret that all can see, and a change that is called idempotent and is
-not."""
+"""What the commands of a family file contradict: a secret that all can see, a change that is called idempotent and is
+not, and a runbook that takes the first part of one for the whole."""
 
 from __future__ import annotations
 
@@ -8,7 +8,9 @@ from collections.abc import Iterator
 
 from orchestrator.documents.source_map import Diagnostic
 from orchestrator.model.declared.file import ActionFile, FamilyFile, way_of
+from orchestrator.model.facets import Facet
 from orchestrator.model.findings import Level
+from orchestrator.model.runbook import Runbook
 
 # An option that names a secret, with its value behind it; and a login inside an address.
 _OPTION = re.compile(r"^-{1,2}(?:password|passwd|passphrase|secret|token)(?:=(?!\{)|$)", re.IGNORECASE)
@@ -32,6 +34,36 @@ def lint_conduct(file: FamilyFile) -> Iterator[Diagnostic]:
             hint = "say `idempotent: false`, or make the change so that a second one does nothing"
             what = f"{name} is called idempotent, and {again}"
             yield Diagnostic(("actions", name, way_of(action)), Level.WARNING, "not-idempotent", what, hint)
+
+
+def lint_closing(runbook: Runbook, file: FamilyFile) -> Iterator[Diagnostic]:
+    """An action that ends service in several parts is done in part when the connection breaks between them: the gate is
+    shut, and who is connected writes on. Only what the last part shows, or that no client is left, proves all of it."""
+    clients = {
+        (reading, name)
+        for reading, declared in file.readings.items()
+        for name, field in declared.fields.items()
+        if field.facet is Facet.CLIENTS
+    }
+    for index, step in enumerate(runbook.steps):
+        action = None if step.do is None else file.actions.get(step.do.action)
+        if step.do is None or action is None or action.parts == 1 or action.makes.get(Facet.SERVES) is not False:
+            continue
+        read = [
+            (one.reading, name, value)
+            for one in step.expect
+            if one.on == step.do.on
+            for name, value in one.where.items()
+        ]
+        beside = {name: value for name, value in action.makes.items() if name != Facet.SERVES}
+        shown = {name: value for _, name, value in read if name in beside}
+        no_client = any((reading, name) in clients and value == 0 for reading, name, value in read)
+        if not no_client and (not beside or shown != beside):
+            sentence = (
+                f"step {step.id} takes the first part of {step.do.action} for all of it: no session may be left open"
+            )
+            hint = "expect what else the action makes, or that no client is left, too"
+            yield Diagnostic(("steps", index, "expect"), Level.ERROR, "sessions-not-proven", sentence, hint)
 
 
 def _not_idempotent(action: ActionFile) -> str:

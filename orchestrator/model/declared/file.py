@@ -268,6 +268,11 @@ class ActionFile(_Asks):
         """The requests of it, or none."""
         return self.http if self.http is not None else self.nats or ()
 
+    @property
+    def parts(self) -> int:
+        """How many statements or requests it takes: the connection may break between them."""
+        return len(self.sql or self.requests) or 1
+
 
 class SwitchFile(Strict):
     """An option of the commands that do these ``kinds`` of move: it chooses this ``runbook``, and takes no value."""

@@ -64,6 +64,7 @@ class GenericDraw:
         self.calls: Sequence[str] = sorted({action for one in runbooks.values() for action in _actions(one)}) or ["-"]
         # What the world has to obey; a fence plan's command is outside of it.
         self._told = [name for name in self.calls if name in file.actions] or sorted(file.actions)
+        self._parted = [name for name in file.closing if file.actions[name].parts > 1]
         self.slow_readings: Sequence[str] = [*file.readings, *self.calls]
         # What another person may do by hand: what changes who serves, and nothing that a runbook has to prepare.
         self._hands = [name for name, one in file.actions.items() if Facet.SERVES in one.makes and not one.arguments]
@@ -165,6 +166,8 @@ class GenericDraw:
         return f"{self._when(chance)}: {self._of_state(chance)}"
 
     def _of_answer(self, chance: Random) -> str:
+        if self._parted and chance.random() < 0.2:
+            return f"act {chance.choice(self._parted)}: break off"
         if chance.random() < 0.25:
             return f"act {chance.choice(self._told)}: late {chance.choice(_LATE)}"
         phase = (
