@@ -74,6 +74,8 @@ def _lane_started(lane: Lane, event: ev.LaneStarted, at: float) -> Lane:
 
 
 def _lane_resumed(lane: Lane, event: ev.LaneResumed, at: float) -> Lane:
+    if lane.given_up:
+        raise IllegalTransition(f"{lane.service}: {event.kind} after it was left as it is")
     status = _move(lane, f"resume_{lane.came_from}") if lane.ended else lane.status
     failed = lane.stage is Stage.FAILED
     kept: dict[str, Any] = {"guard_broke_at": None if lane.guard_broke_at is None else at}
@@ -321,6 +323,7 @@ def _lane_ended(lane: Lane, event: ev.LaneEnded, at: float) -> Lane:
         status=status,
         outcome=event.outcome,
         reason=reason,
+        given_up=event.left,
         came_from=lane.status,
         abort=None,
         turning="",

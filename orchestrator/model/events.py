@@ -49,8 +49,11 @@ class LaneResumed(Acted):
 
 
 class AbortAsked(Acted):
+    """``leave``: a lane that cannot be rolled back ends where it is, for good."""
+
     kind: Literal["abort.asked"] = "abort.asked"
     reason: str
+    leave: bool = False
 
 
 class AbortDeclined(Strict):
@@ -283,9 +286,12 @@ class UndoDone(Strict):
 
 
 class LaneEnded(Strict):
+    """``left``: an operator left it as it is, so that no resume takes it further."""
+
     kind: Literal["lane.ended"] = "lane.ended"
     outcome: Outcome
     reason: str = ""
+    left: bool = False
 
 
 Event = Annotated[

@@ -6,7 +6,6 @@ from collections.abc import Generator
 from contextlib import closing, suppress
 from typing import cast
 
-from orchestrator.core.lifecycle import RESUMABLE_ENDS
 from orchestrator.core.run import fold
 from orchestrator.errors import DefinitionError, FailoverError, NoSuchRun
 from orchestrator.journal.errors import gone
@@ -71,7 +70,7 @@ def find_open_run(journal: Journal, name: str | None, to_do: str) -> str:
 
 def _is_over(journal: Journal, run: str) -> bool:
     state = fold(journal.records(run))
-    return state.outcome is not None and not any(lane.status in RESUMABLE_ENDS for lane in state.lanes.values())
+    return state.outcome is not None and all(lane.settled for lane in state.lanes.values())
 
 
 def _see_vanished(journal: Journal, name: str | None) -> None:

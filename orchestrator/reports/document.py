@@ -89,7 +89,8 @@ class LaneReport(_Strict):
     by now if the run was interrupted. Only a site that is not in ``roles`` may: it was told to change, or is silent.
     ``undecided``: the gate whose items it stopped at because they have no decision. ``can_turn_back``: it is before its
     point of no return, and not at an end.
-    ``not_aborted``: an abort was asked for and not done: why. ``left_changed``: titles of steps that may have changed
+    ``not_aborted``: an abort was asked for and not done: why. ``left_as_is``: an operator ended it where it is, so that
+    no resume continues it. ``left_changed``: titles of steps that may have changed
     something and were not rolled back, of a lane that went back.
     """
 
@@ -115,6 +116,7 @@ class LaneReport(_Strict):
     undecided: str | None = None
     can_turn_back: bool = False
     not_aborted: str = ""
+    left_as_is: bool = False
     left_changed: tuple[str, ...] = ()
 
 

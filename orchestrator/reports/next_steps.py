@@ -214,6 +214,12 @@ def _of_family(runbook: str) -> NextSteps | None:
 
 
 def _when_stopped(report: RunReport, lane: LaneReport) -> str:
+    if lane.left_as_is:
+        return (
+            f"It is left as it is, and no command continues it: other runs may move {lane.service} now. What was changed "
+            f"stays changed, fences too (`failover runs show {report.run}`). Read both sites first: `failover status "
+            f"{typed(lane.service)}`."
+        )
     if lane.undecided is not None:
         go_on = f"`failover resume {report.run} --{lane.undecided} FILE` with decisions, or without it on a terminal"
     else:
@@ -223,7 +229,10 @@ def _when_stopped(report: RunReport, lane: LaneReport) -> str:
 
 def _way_back(report: RunReport, lane: LaneReport) -> str:
     if not lane.can_turn_back:
-        return " It is past the point of no return, so it cannot be rolled back."
+        return (
+            " It is past the point of no return, so it cannot be rolled back. If it can never continue, end it as it is: "
+            f"`failover abort {report.run} --leave --reason 'who decided it, and why'`."
+        )
     if lane.no_active_site_since is not None and report.target not in lane.roles:
         return (
             f" Once {report.target} can be read it is known whether it took over; if not, it can still "

@@ -9,7 +9,6 @@ from collections.abc import Iterable, Mapping
 
 from orchestrator.clock import iso
 from orchestrator.core import run as state
-from orchestrator.core.lifecycle import RESUMABLE_ENDS
 from orchestrator.core.position import FRESH_S, PositionHistory, courses_of
 from orchestrator.core.serving import is_suspended, refuses_writes
 from orchestrator.model import events as ev
@@ -178,7 +177,7 @@ def run_and_report(records: Iterable[ev.Record]) -> tuple[state.Run, RunReport]:
         notes=plan.notes,
         lanes=lanes,
         approval=approval.report,
-        resumable=run.outcome is None or any(lane.status in RESUMABLE_ENDS for lane in run.lanes.values()),
+        resumable=run.outcome is None or not all(lane.settled for lane in run.lanes.values()),
         alarms=tuple(alarms_of(plan, lanes)),
     )
     return run, report
@@ -220,6 +219,7 @@ def _lane_report(run: state.Run, began: float, story: _LaneStory) -> LaneReport:
         undecided=_undecided(plan, lane),
         can_turn_back=on_the_way in ("ready", "running"),
         not_aborted=story.not_aborted,
+        left_as_is=lane.given_up,
         left_changed=story.left_changed,
     )
 

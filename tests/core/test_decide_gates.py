@@ -8,6 +8,7 @@ import pytest
 
 from orchestrator.core.decide import Ask, Next, apply_ruling, decide
 from orchestrator.core.run import Intent, Lane, Stage
+from orchestrator.errors import IllegalTransition
 from orchestrator.model import events as ev
 from orchestrator.model.outcome import Effect
 from tests.core.builders import (
@@ -258,6 +259,26 @@ def test_called_off_too_late(status: str, why: str, stage: Stage) -> None:
     move = decide(PLAN, lane, T0, attended=True)
     assert move.events == (ev.AbortDeclined(reason=why),)
     assert after(lane, move, T0).abort is None
+
+
+@pytest.mark.parametrize(("status", "outcome"), [("reverting", "stuck"), ("committed", "needs-operator")])
+def test_what_cannot_be_rolled_back_is_left_for_good(status: str, outcome: str) -> None:
+    """Left by name where it is: it says where, and no resume continues it. A lane that can be rolled back is."""
+    leave = ABORT.model_copy(update={"leave": True})
+    lane = a_lane(status=status, stage=Stage.FAILED, step=4, abort=leave, changed=True, undo=("demote",))
+    move = decide(PLAN, lane, T0, attended=True)
+    assert kinds(move) == ["abort.declined", "lane.ended"]
+    ended = move.events[-1]
+    assert isinstance(ended, ev.LaneEnded)
+    title = PLAN.runbook.steps[4 if status == "committed" else PLAN.runbook.index_of("demote")].title
+    assert (ended.outcome, ended.left) == (outcome, True)
+    assert ended.reason == f"left as it is, at the step: {title}; aborted by ann: the change was called off"
+    lane = after(lane, move, T0)
+    assert lane.settled
+    with pytest.raises(IllegalTransition):
+        after(lane, Next(events=(ev.LaneResumed(by="ann"),)), T0)
+    turning = a_lane(stage=Stage.BETWEEN, step=2, abort=leave, changed=True, undo=("demote",))
+    assert kinds(decide(PLAN, turning, T0, attended=True)) == ["revert.started"]
 
 
 def test_an_activation_in_doubt_is_not_called_off_blindly() -> None:

@@ -80,21 +80,37 @@ def resume(
     raise typer.Exit(resume_run(tools_of(context), run, answers, slo=slo_s, as_json=as_json))
 
 
-def abort(context: typer.Context, run: RunName = None, reason: Reason = "", as_json: EventsAsJson = False) -> None:
+def abort(
+    context: typer.Context,
+    run: RunName = None,
+    reason: Reason = "",
+    leave: Annotated[
+        bool,
+        typer.Option(
+            "--leave",
+            help="End what cannot be rolled back as it is, for good: no resume continues it, and its services are free"
+            " for other runs. Needs --reason; for a run that no process leads.",
+        ),
+    ] = False,
+    as_json: EventsAsJson = False,
+) -> None:
     """Roll back a run: the source serves again.
 
     A service that is past its point of no return, or may be, is not rolled back: it continues, or stops. Exit code 10
     says so.
 
     \b
-    Example:
+    Examples:
       failover abort --reason "the link to New Jersey is unstable"
+      failover abort --leave --reason "pg_rewind cannot be used: rebuilt by hand, J. Doe"
     """
     from orchestrator.cli.runs.intervene import abort_run
     from orchestrator.cli.tools import tools as tools_of
     from orchestrator.operations.runtime import checked_text
 
-    raise typer.Exit(abort_run(tools_of(context), run, checked_text(reason, "--reason"), as_json=as_json))
+    raise typer.Exit(
+        abort_run(tools_of(context), run, checked_text(reason, "--reason"), leave=leave, as_json=as_json)
+    )
 
 
 def decide(

@@ -9,6 +9,7 @@ from types import MappingProxyType
 from orchestrator.cli.render.terminal import show, show_json
 from orchestrator.cli.runs.lead import lead_again
 from orchestrator.core.run import Run, fold
+from orchestrator.errors import DefinitionError
 from orchestrator.model import events as ev
 from orchestrator.operations.find_run import find_open_run
 from orchestrator.operations.runs.intervene import Answers, Decision, ask_for_abort, note_decision, policy_of
@@ -24,13 +25,20 @@ def resume_run(tools: Tools, name: str | None, answers: Answers, *, slo: float, 
         return lead_again(tools, journal, run_name, run, as_json=as_json, policy=policy, slo=slo)
 
 
-def abort_run(tools: Tools, name: str | None, reason: str, *, as_json: bool) -> int:
-    """Roll a run back, or ask the process that leads it to, and say what came of it. Returns the process exit code."""
+def abort_run(tools: Tools, name: str | None, reason: str, *, leave: bool, as_json: bool) -> int:
+    """Roll a run back, or ask the process that leads it to, and say what came of it. Returns the process exit code.
+
+    ``leave``: what cannot be rolled back is left as it is, for good. That is for a run that no process leads.
+    """
+    if leave and not reason:
+        raise DefinitionError(
+            "--leave gives a run up, and needs a reason", hint="add --reason 'who decided it, and why'"
+        )
     with closing(tools.journal()) as journal:
         run_name = find_open_run(journal, name, "abort")
         run = fold(journal.records(run_name))
-        asked = ev.AbortAsked(reason=reason, **tools.who()._asdict())
-        answered = ask_for_abort(tools, journal, run_name, asked)
+        asked = ev.AbortAsked(reason=reason, leave=leave, **tools.who()._asdict())
+        answered = None if leave else ask_for_abort(tools, journal, run_name, asked)
         if answered is None:
             run = fold(journal.records(run_name))
             return lead_again(tools, journal, run_name, run, as_json=as_json, abort=asked)

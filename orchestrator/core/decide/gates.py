@@ -143,21 +143,35 @@ def aborted(abort: ev.AbortAsked) -> str:
 
 
 def on_abort(plan: ev.Plan, lane: Lane, abort: ev.AbortAsked, now: float) -> Next:
-    """Roll back if that is still possible; say so if it is not."""
+    """Roll back if that is still possible; say so if it is not, and leave it as it is if that was asked for."""
     if lane.status != "running":
-        why = "it is being rolled back already" if lane.status == "reverting" else "it is past the point of no return"
-        return emit(ev.AbortDeclined(reason=why))
+        return _declined(
+            plan,
+            lane,
+            "it is being rolled back already" if lane.status == "reverting" else "it is past the point of no return",
+        )
     if not _may_have_changed(lane):
         return emit(ev.LaneEnded(outcome=ev.Outcome.REFUSED, reason=aborted(abort)))
     if lane.step < len(plan.runbook.steps) and _perhaps_past(plan, lane):
-        return emit(ev.AbortDeclined(reason="it may be past the point of no return, and no reading shows it"))
+        return _declined(plan, lane, "it may be past the point of no return, and no reading shows it")
     undo, left = _to_undo(plan, lane)
     obstacle = may_leave(plan, lane, undo, now)
     if isinstance(obstacle, Next):
         return obstacle
     if obstacle is not None:
-        return emit(ev.AbortDeclined(reason=obstacle))
+        return _declined(plan, lane, obstacle)
     return emit(ev.RevertStarted(why=aborted(abort), undo=undo, left=left))
+
+
+def _declined(plan: ev.Plan, lane: Lane, why: str) -> Next:
+    declined = ev.AbortDeclined(reason=why)
+    if lane.abort is None or not lane.abort.leave:
+        return emit(declined)
+    steps = plan.runbook.steps
+    number = plan.runbook.index_of(lane.undo[-1]) if lane.status == "reverting" and lane.undo else lane.step
+    where = "after its last step" if number >= len(steps) else f"at the step: {steps[number].title}"
+    ended = stopped(lane, f"left as it is, {where}; {aborted(lane.abort)}")
+    return emit(declined, ended.model_copy(update={"left": True}))
 
 
 def roll_back(plan: ev.Plan, lane: Lane, now: float) -> Next:
