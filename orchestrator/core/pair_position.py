@@ -25,7 +25,8 @@ Serving = Literal["first", "second", "both", "none", "unknown"]
 class End:
     """One site's end of a service; None is unknown. ``in_part``: some of its doors are open, others are not.
     ``unit``: what ``backlog`` counts; ``mark`` and ``reached``: its own last number, and the one that it has of its
-    mate's; ``pilot``: whether another manager may act (``acts``, ``none``, ``unknown``), and ``pilot_named`` which;
+    mate's; ``blocked``: its writers wait, as its mate is away; ``pilot``: whether another manager may act (``acts``,
+    ``none``, ``unknown``), and ``pilot_named`` which;
     ``error``: what was not read."""
 
     site: str
@@ -39,6 +40,7 @@ class End:
     in_doubt: int | None = None
     clients: int | None = None
     suspended: bool | None = None
+    blocked: bool | None = None
     pilot: str | None = None
     pilot_named: str = ""
     error: str = ""
@@ -88,6 +90,7 @@ def end_of(family: Family, site: str, answers: Answers, service: str, readings: 
         in_doubt=_number(values, Facet.IN_DOUBT),
         clients=_number(values, Facet.CLIENTS),
         suspended=_flag(values, Facet.SUSPENDED),
+        blocked=_flag(values, Facet.BLOCKED),
         pilot=next((str(told) for one in values if (told := one.facet(Facet.PILOT)) is not None), None),
         pilot_named=next((one.remark([one.facets[Facet.PILOT]]) for one in values if Facet.PILOT in one.facets), ""),
         error=failures[0] if failures else "",
@@ -117,13 +120,17 @@ def _number(values: Sequence[Reading], facet: Facet) -> int | None:
     return next((found for one in values if (found := one.number(facet)) is not None), None)
 
 
-def position_of(family: Family, ends: tuple[End, End]) -> PairPosition:
-    """The one judgement: who serves, whether the link holds, what is left at the wrong end."""
+def position_of(family: Family, ends: tuple[End, End], service: str) -> PairPosition:
+    """The one judgement: who serves, whether the link holds, what is left at the wrong end, whose writers wait."""
     serving = _serving(ends)
     word = _word(family, serving, ends)
     position = PairPosition(serving, word)
     if any(end.suspended and end.serves is not False for end in ends):
         position = PairPosition(serving, position.remarked("replication is suspended"))
+    for end, mate in (ends, ends[::-1]):
+        if end.blocked and end.serves:
+            waits = family.words.blocked.format(site=end.site, mate=mate.site, services=service)
+            position = PairPosition(serving, position.remarked(waits))
     managed = next((end for end in ends if end.pilot == "acts"), None)
     if managed is not None:
         who = f"another manager may act at {managed.site} {managed.pilot_named}".rstrip()

@@ -34,7 +34,7 @@ def not_judged(pair: Pair, why: str) -> Readiness:
 
 def _of_service(family: Family, service: str, sites: tuple[SiteRead, SiteRead]) -> Iterator[Checked]:
     first, second = (end_of(family, site.name, site.answers, service) for site in sites)
-    position = position_of(family, (first, second))
+    position = position_of(family, (first, second), service)
     serving = {
         "first": f"{first.site} serves",
         "second": f"{second.site} serves",

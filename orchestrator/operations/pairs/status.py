@@ -131,7 +131,7 @@ def judged(service: str, sites: Sequence[SiteSurvey]) -> tuple[str, dict[str, Fi
     part = status_part(kind.name)
     first, second = (end_of(kind, one.site, one.answers, service, part.readings) for one in sites)
     ends = compared(kind, (first, second))
-    position = position_of(kind, ends)
+    position = position_of(kind, ends, service)
     figures = {one.site: part.figures(one.answers, service) for one in sites}
     for end in ends:
         if figures[end.site].get("backlog", 0) is None:

@@ -31,6 +31,7 @@ def figures_of(end: End) -> dict[str, object]:
         "in_doubt": end.in_doubt,
         "clients": end.clients,
         "suspended": end.suspended,
+        "blocked": end.blocked,
     }
     figures |= {} if end.pilot is None else {"other_manager": end.pilot}
     return figures | ({"error": end.error} if end.error else {})
@@ -62,6 +63,8 @@ def row_words(end: End) -> str:
         parts.append("link up" if end.link else "link DOWN")
     if end.backlog is not None:
         parts.append(f"{_number(end.backlog, end.unit)} queued")
+    if end.blocked:
+        parts.append("writers wait")
     if end.pilot == "unknown":
         parts.append("other manager unknown")
     return ", ".join(parts)

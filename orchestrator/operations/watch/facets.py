@@ -61,7 +61,7 @@ class FacetWatch:
             end_of(self._family, name, found, service) for name, found in zip(self._pair.sites, answers, strict=True)
         )
         ends = compared(self._family, (first, second))
-        position = position_of(self._family, ends)
+        position = position_of(self._family, ends, service)
         before, self._last[service] = self._last.get(service), position
         is_alarm = not (position.is_good or before == position)
         self._listener(PositionRead(now, service, position, ends, is_alarm))
