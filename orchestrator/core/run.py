@@ -60,9 +60,11 @@ class Run:
                 self.plan = self.plan.model_copy(update={"policy": event.policy, "approval": terms})
 
     def _note_start(self, event: ev.Event, at: float) -> None:
-        """Its time counts from its first process, or from the approval that let it start."""
+        """Its time counts from its first process, or from the approval that let it start. Other decisions that were
+        approved after that give it no more."""
         is_first = isinstance(event, ev.RunStarted) and self.began_at is None
-        if is_first or (isinstance(event, ev.GateDecided) and event.gate == APPROVAL_GATE):
+        lets_start = isinstance(event, ev.GateDecided) and event.gate == APPROVAL_GATE
+        if is_first or (lets_start and all(lane.status == "ready" for lane in self.lanes.values())):
             self.began_at = at
 
     @property

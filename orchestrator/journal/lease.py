@@ -256,8 +256,5 @@ def _refuse_claimed(commit: Transaction, keys: Mapping[str, str], now: float) ->
         hint = f"wait for its end (`failover runs show {run}`), or roll it back: `failover abort {run}`"
     else:
         state = "unfinished, and no process leads it"
-        hint = (
-            f"resume it: `failover resume {run}`; or roll it back: `failover abort {run}`, with "
-            "`--leave --reason TEXT` to end as it is what cannot be rolled back"
-        )
+        hint = f"resume it: `failover resume {run}`; or roll it back: `failover abort {run}`"
     raise LeaseHeld(f"{keys[key]} belongs to run {run}, {state}", hint=hint)

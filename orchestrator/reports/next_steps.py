@@ -42,13 +42,8 @@ def advice(report: RunReport, lane: LaneReport, *, is_led: bool = False, is_kept
             return _after_revert(report, lane)
         case ev.Outcome.ESCALATED:
             return _after_escalation(report, lane)
-        case ev.Outcome.NEEDS_OPERATOR:
+        case ev.Outcome.NEEDS_OPERATOR | ev.Outcome.STUCK:
             return _OTHERS_FIRST * is_led + _when_stopped(report, lane)
-        case ev.Outcome.STUCK:
-            return _OTHERS_FIRST * is_led + (
-                f"{_left(lane)} Check both sites (`failover status`), fix the cause, and let it try again: "
-                f"`failover resume {report.run}`."
-            )
         case None if not lane.steps and not is_led and lane.can_turn_back:
             return (
                 f"Nothing of it was changed. Resume the run: `failover resume {report.run}`. Or end it without this "
@@ -220,6 +215,11 @@ def _when_stopped(report: RunReport, lane: LaneReport) -> str:
             f"stays changed, fences too (`failover runs show {report.run}`). Read both sites first: `failover status "
             f"{typed(lane.service)}`."
         )
+    if lane.outcome is ev.Outcome.STUCK:
+        return (
+            f"{_left(lane)} Check both sites (`failover status`), fix the cause, and let it try again: "
+            f"`failover resume {report.run}`. {_give_up(report)}"
+        )
     if lane.undecided is not None:
         go_on = f"`failover resume {report.run} --{lane.undecided} FILE` with decisions, or without it on a terminal"
     else:
@@ -229,16 +229,20 @@ def _when_stopped(report: RunReport, lane: LaneReport) -> str:
 
 def _way_back(report: RunReport, lane: LaneReport) -> str:
     if not lane.can_turn_back:
-        return (
-            " It is past the point of no return, so it cannot be rolled back. If it can never continue, end it as it is: "
-            f"`failover abort {report.run} --leave --reason 'who decided it, and why'`."
-        )
+        return f" It is past the point of no return, so it cannot be rolled back. {_give_up(report)}"
     if lane.no_active_site_since is not None and report.target not in lane.roles:
         return (
             f" Once {report.target} can be read it is known whether it took over; if not, it can still "
             f"{_turn_back(report)}: `failover abort {report.run}`."
         )
     return f" Or {_turn_back(report)}: `failover abort {report.run}`."
+
+
+def _give_up(report: RunReport) -> str:
+    return (
+        f"If it can never continue, end it as it is: `failover abort {report.run} --leave --reason 'who decided it, and "
+        "why'`."
+    )
 
 
 def _turn_back(report: RunReport) -> str:

@@ -217,7 +217,7 @@ def _lane_report(run: state.Run, began: float, story: _LaneStory) -> LaneReport:
         both_active=tuple(_both_active(positions)),
         left_behind=None if lane.outcome is ev.Outcome.REFUSED else _left_behind(plan, positions, began),
         undecided=_undecided(plan, lane),
-        can_turn_back=on_the_way in ("ready", "running"),
+        can_turn_back=on_the_way in ("ready", "running") and not lane.given_up,
         not_aborted=story.not_aborted,
         left_as_is=lane.given_up,
         left_changed=story.left_changed,

@@ -314,3 +314,26 @@ def test_a_choice_that_is_not_offered_is_nobody_s(lead: Lead) -> None:
     lost_bridge(lead)
     lead.start(desk=Confused())
     assert (folded(lead).outcome, lead.told()) == (Outcome.REVERTED, BACK)
+
+
+def test_an_approval_in_the_middle_gives_no_more_time() -> None:
+    """The time counts from the approval that let the run start. Once a lane has started, the approval of other decisions
+    starts nothing again."""
+    plan = a_plan(policy=ev.Policy.model_validate({"timeout": "1m"}))
+    agreed = ev.GateDecided(gate="approval", step="", ruling=ev.Ruling(choice="approve", reason="", by="bob"))
+    sought = ev.ApprovalSought(needed=1, plan="digest", expires_at=100.0)
+    choices = ("approve", "deny")
+    asked = ev.GateOpened(gate="approval", step="", choices=choices, unattended="deny", why="", approval=sought)
+    events: list[tuple[float, str | None, ev.Event]] = [
+        (0.0, None, created(plan)),
+        (5.0, None, ev.RunStarted(epoch=1, attended=False, by="ann")),
+        (6.0, None, asked),
+        (20.0, None, agreed),
+        (20.0, "Trading", ev.LaneStarted()),
+        (40.0, None, asked),
+        (50.0, None, agreed),
+    ]
+    records = [
+        ev.Record(run="R", seq=seq, at=at, lane=lane, event=one) for seq, (at, lane, one) in enumerate(events, 1)
+    ]
+    assert due_at(fold(records)) == 80.0
