@@ -338,10 +338,11 @@ class Engine:
         run, first, at = self._writer.run, self._writer.seq + 1, draft.at
         records = [ev.Record(run, seq, at, lane, event) for seq, (lane, event) in enumerate(draft.events, first)]
         self._writer = self._journal.append(self._writer, draft.at, draft.events, taken=draft.taken)
-        self.run_state.lanes.update(draft.lanes)
+        # The run first: what people agree to is recorded before the lanes that it lets start.
         for record in records:
             if record.lane is None:
                 self.run_state.fold(record)
+        self.run_state.lanes.update(draft.lanes)
         self.run_state.seq, self.run_state.last_at = self._writer.seq, draft.at
         self._sites.settle(draft.events, draft.at)
         self._observers.show(records, self.run_state)

@@ -58,6 +58,7 @@ class LaneFacts:
     is_committed: bool = False
     escalated: Plain | None = None
     outcome: str | None = None
+    left: bool = False  # for good, where it is
     tried: dict[tuple[str, str], int] = field(default_factory=dict)
 
     def may_have_made(self, on: str, **args: str) -> bool:
@@ -164,7 +165,8 @@ class Case:
                 self.is_paused, self.hearing.has_left = False, False
                 self.forgiven = frozenset(name for name, lane in self.lanes.items() if lane.outcome is not None)
                 for passage in self.passages.values():
-                    passage.must_resume = passage.has_started and passage.outcome in (None, *_RESUMABLE)
+                    can_continue = passage.outcome in (None, *_RESUMABLE) and not passage.is_left
+                    passage.must_resume = passage.has_started and can_continue
             case "policy.changed":
                 self.plan = {**self.plan, "policy": event["policy"]}
                 self.changers |= {event["account"]} - {""}
@@ -258,7 +260,7 @@ def _abort_declined(lane: LaneFacts, event: Plain, number: int) -> None:
 
 
 def _lane_ended(lane: LaneFacts, event: Plain, number: int) -> None:
-    lane.outcome = event["outcome"]
+    lane.outcome, lane.left = event["outcome"], event.get("left", False)
     # One that could not roll back has given up anyway, until it is resumed.
     lane.is_turning = lane.is_turning and lane.outcome == "needs-operator"
 

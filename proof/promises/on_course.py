@@ -81,6 +81,8 @@ def _ended(case: Case, lane: Passage, event: Plain) -> Iterator[Broken]:
         yield Broken(17, f"{what}, and its guarantee was {'given up' if lane.is_escalated else 'kept'}")
     if (outcome in ("reverted", "stuck")) is not lane.is_reverting:
         yield Broken(17, f"{what}, and it was {'' if lane.is_reverting else 'not '}rolling back")
+    if event.get("left") and not lane.may_leave:
+        yield Broken(3, f"{what} and is left so for good, which no one decided by name")
     facts = case.lanes[lane.service]
     if outcome == "reverted" and facts.reversible:
         yield Broken(17, f"{what}, and {facts.reversible[-1]} is not rolled back")

@@ -136,6 +136,8 @@ class Passage:
     told_to_revert: bool = False
     abort_at: int = 0
     aborts: int = 0
+    may_leave: bool = False  # a person said by name, with a reason, that it may be left where it is
+    is_left: bool = False
     has_declined: bool = False
     previous: Plain = field(default_factory=dict)
     must_resume: bool = False
@@ -323,6 +325,7 @@ class Passage:
 
     def _abort_asked(self, event: Plain, number: int, at: float, step: Plain | None) -> None:
         self.abort_at = number
+        self.may_leave = bool(event.get("leave") and event["by"] and event.get("reason"))
         if event["by"] != "--fail-fast":
             self.aborts += 1
 
@@ -344,6 +347,7 @@ class Passage:
 
     def _lane_ended(self, event: Plain, number: int, at: float, step: Plain | None) -> None:
         self.outcome, self.abort_at, self.told_to_revert = event["outcome"], 0, False
+        self.is_left = event.get("left", False)
 
 
 def _nothing(event: Plain, number: int, at: float, step: Plain | None) -> None:

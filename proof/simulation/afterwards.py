@@ -134,7 +134,7 @@ def tries_again(simulation: SimulatedRun, led: Led) -> Iterator[Broken]:
     """Promise 5: the services of a run that has ended are free for others, those of one that can be resumed are not; and
     what was asked with one key is not started again."""
     lanes = led.judge.case.lanes.values()
-    is_free = all(lane.outcome not in (None, "needs-operator", "stuck") for lane in lanes)
+    is_free = all(lane.left or lane.outcome not in (None, "needs-operator", "stuck") for lane in lanes)
     made = ev.RunCreated(plan=led.plan, by="bob", version="0")
     if simulation.story.keyed:
         try:

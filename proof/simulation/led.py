@@ -99,7 +99,7 @@ class Led:
                 self.signalled = False
                 self.simulation.clock.advance(self.simulation.last.seconds if self.simulation.last else 1.0)
                 continue
-            is_stopped = run.outcome in _UNFINISHED or run.status == "paused"
+            is_stopped = run.status == "paused" or not all(lane.settled for lane in run.lanes.values())
             if not is_stopped or not self._resumes:
                 self.run, self.is_over = run, True
                 return run
@@ -167,7 +167,9 @@ class Led:
         self.simulation.clock.advance(strike.seconds)
         if not strike.elsewhere:
             self.simulation.store.bury(self.name)
-        asked = ev.AbortAsked(by="ann", reason="the run is over") if strike.choice == "abort" else None
+        # Half of them leave for good what cannot be rolled back.
+        leave = strike.tear < 0.5
+        asked = ev.AbortAsked(by="ann", reason="the run is over", leave=leave) if strike.choice == "abort" else None
         return (offset + strike.clock_s if strike.elsewhere else strike.clock_s), asked
 
     def _be_away(self) -> None:

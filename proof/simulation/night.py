@@ -195,7 +195,7 @@ class SimulatedRun:
     def is_taken(self, led: Led) -> bool:
         """Has another run a service of this one, and not done with it?"""
         return any(
-            lane.service in led.part.services and lane.outcome in (None, "needs-operator", "stuck")
+            lane.service in led.part.services and lane.outcome in (None, "needs-operator", "stuck") and not lane.left
             for other in self.leds
             if other is not led and other.is_planned and other.has_begun
             for lane in other.judge.case.lanes.values()

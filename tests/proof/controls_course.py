@@ -246,6 +246,16 @@ def _pauses_in_the_middle(harm: bool) -> Whole:
     return run
 
 
+@COURSE(3, "ended needs-operator and is left so for good, which no one decided by name")
+def _left_by_no_one(harm: bool) -> Whole:
+    run = _acting(point_of_no_return=True)
+    run.tries()
+    run.tell("abort.asked", by="ann", reason="rebuilt by hand", leave=not harm)
+    run.tell("abort.declined")
+    run.tell("lane.ended", outcome="needs-operator", left=True)
+    return run
+
+
 @COURSE(12, "aborted 2 times, and that was requested 1 times")
 def _aborted_again(harm: bool) -> Whole:
     run = _acting()
