@@ -64,8 +64,13 @@ class Run:
         approved after that give it no more."""
         is_first = isinstance(event, ev.RunStarted) and self.began_at is None
         lets_start = isinstance(event, ev.GateDecided) and event.gate == APPROVAL_GATE
-        if is_first or (lets_start and all(lane.status == "ready" for lane in self.lanes.values())):
+        if is_first or (lets_start and not self.has_started):
             self.began_at = at
+
+    @property
+    def has_started(self) -> bool:
+        """Has a lane started?"""
+        return any(lane.status not in ("ready", "refused") for lane in self.lanes.values())
 
     @property
     def is_open(self) -> bool:

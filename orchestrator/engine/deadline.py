@@ -18,9 +18,11 @@ _CONCERNED = ("ready", "running", "committed", "escalating")
 
 
 def due_at(run: Run) -> float | None:
-    """When the time is over, in the record's time; None: there is no limit, or the run has not started."""
+    """When the time is over, in the record's time; None: there is no limit, or the run has not started, or it waits for
+    the approval that lets it start."""
     limit = run.plan.policy.timeout
-    return None if limit is None or run.began_at is None else run.began_at + limit
+    waits = run.plan.approval is not None and not run.approvals.is_granted and not run.has_started
+    return None if limit is None or run.began_at is None or waits else run.began_at + limit
 
 
 class Deadline:

@@ -250,13 +250,13 @@ class Engine:
     # --- one turn -------------------------------------------------------------------------------------------------
 
     def _turn(self, draft: Draft, touched: Iterable[str]) -> None:
-        requests: list[Request] = []
+        # First of all: a lane whose time is over must not decide on what came in too late.
+        requests: list[Request] = list(self._time_out(draft))
         for service in self.run_state.lanes if self._seek_approval(draft) else touched:
             if not self._must_wait(draft, service):
                 requests.extend(self._advance(draft, service))
         requests.extend(self._begin_wave(draft))
         requests.extend(self._fail_fast(draft))
-        requests.extend(self._time_out(draft))
         self._record(draft)
         self._perform(draft.acts, requests)
 
@@ -323,7 +323,7 @@ class Engine:
         return requests
 
     def _time_out(self, draft: Draft) -> Iterator[Request]:
-        """The time of the run is over: the same."""
+        """The time of the run is over: every lane that still can is rolled back."""
         if (due := self._deadline.wake_at(draft)) is not None:
             heapq.heappush(self._wakes, (due, self.run_state.plan.services[0]))
         for service, asked in self._deadline.expired(draft):

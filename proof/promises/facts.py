@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from proof.promises.durations import seconds
 from proof.promises.passage import Asked, Passage
 from proof.promises.passage import Plain as Plain
 
@@ -108,7 +109,7 @@ class Case:
 
     ``is_whole``: the judge hears all of it, and when each reading was asked; then ``passages`` are kept. ``offset``: by
     how many seconds the record is ahead of the world. ``batch``: the last record before those that are written together
-    with the present one. ``others``: runs of the same world.
+    with the present one. ``started_at``: from when its time counts. ``others``: runs of the same world.
     """
 
     plan: Plain
@@ -123,6 +124,7 @@ class Case:
     is_whole: bool = False
     offset: float = 0.0
     at: float = 0.0
+    started_at: float | None = None
     batch: int = 1
     asked: Asked = field(default_factory=Asked)
     hearing: Hearing = field(default_factory=Hearing)
@@ -149,6 +151,19 @@ class Case:
     def site(self, side: str) -> str:
         """The name of a side."""
         return str(self.plan[side])
+
+    @property
+    def is_overdue(self) -> bool:
+        """Is its time over, by the record?"""
+        limit = self.plan["policy"].get("timeout")
+        return limit is not None and self.started_at is not None and self.at >= self.started_at + seconds(limit)
+
+    def note_start(self, event: Plain) -> None:
+        """Its time counts from its first process, or from the approval that let it start."""
+        is_first = event["kind"] == "run.started" and self.started_at is None and self.plan["approval"] is None
+        is_agreed = event["kind"] == "gate.decided" and not any(one.has_started for one in self.passages.values())
+        if is_first or is_agreed:
+            self.started_at = self.at
 
     def take(self, record: Plain) -> None:
         """Gather the facts of one record."""

@@ -120,6 +120,7 @@ class Judge:
         case.at = record["at"]
         at = record["at"] - case.offset
         if record["lane"] is None:
+            case.note_start(event)
             self._find(*judge_own(case, event))
             return
         lane = case.passages[record["lane"]]
@@ -128,7 +129,8 @@ class Judge:
             return
         for rule in (judge_course, judge_reading, judge_waiting):
             self._find(*rule(case, lane, event, at))
-        if event["kind"] == "abort.asked" and case.hearing.could_hear is None:
+        is_heard = event["kind"] == "abort.asked" and event["by"] != "--timeout"
+        if is_heard and case.hearing.could_hear is None:
             case.hearing.could_hear = {name for name, one in case.passages.items() if one.outcome is None}
         step = case.steps.get(event.get("step") or lane.step)
         before, stands_on = None, lane.round

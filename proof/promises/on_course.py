@@ -15,6 +15,8 @@ def judge_course(case: Case, lane: Passage, event: Plain, at: float) -> Iterator
     kind = event["kind"]
     if kind in _FORWARD and not event.get("undo"):
         yield from _goes_on_though_called_off(lane, event)
+        if case.is_overdue and not lane.abort_at and not lane.has_declined:
+            yield Broken(12, f"{lane.service}: {event['kind']} {event['step']}, after the time of the run was over")
     if lane.must_resume and kind not in ("action.ended", "lane.resumed", "abort.declined"):
         yield Broken(5, f"{lane.service}: {kind} by a process that has not resumed this lane")
     match kind:

@@ -326,7 +326,7 @@ class Passage:
     def _abort_asked(self, event: Plain, number: int, at: float, step: Plain | None) -> None:
         self.abort_at = number
         self.may_leave = bool(event.get("leave") and event["by"] and event.get("reason"))
-        if event["by"] != "--fail-fast":
+        if event["by"] not in ("--fail-fast", "--timeout"):
             self.aborts += 1
 
     def _abort_declined(self, event: Plain, number: int, at: float, step: Plain | None) -> None:

@@ -105,6 +105,7 @@ def _with_more(story: Story, scene: Scene, family: FamilyDraw, strikes: tuple[Fa
         "keyed": draw_more.keyed(seed),
         "own": family.own(Random(f"failover own {seed}"), story.kind),
         **draw_more.away(story, seed, family),
+        **draw_more.limited(story),
     }
     story = story.model_copy(update=more)
     return story.model_copy(update={"strikes": (*strikes, *draw_more.strikes(story, family, strikes))})

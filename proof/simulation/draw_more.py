@@ -13,7 +13,7 @@ from proof.simulation.scene import FamilyDraw
 from proof.simulation.story import FaultEvent, Part, Quirk, QuirkKind, Slow, Sought, Story, StrikeKind, Word
 
 _THREADED = 0.4  # of all runs
-_SLOW, _QUIRKY, _SOUGHT, _SECRET, _KEYED = 0.14, 0.12, 0.06, 0.2, 0.3
+_SLOW, _QUIRKY, _SOUGHT, _SECRET, _KEYED, _LIMITED = 0.14, 0.12, 0.06, 0.2, 0.3, 0.08
 _QUIRKS: Sequence[QuirkKind] = ("mute", "swapped", "swapped", "broken session", "broken session", "host key")
 # Around what a lease lasts, what a reading may be old, and far beyond.
 _NAPS = (1.0, 11.0, 12.5, 13.5, 14.5, 16.0, 27.0, 29.0, 31.0, 40.0)
@@ -84,6 +84,16 @@ def _word(chance: Random) -> Word:
 def secret(seed: int, known: str) -> str:
     """Now and then people repeat a secret in what they say."""
     return known if Random(f"failover secret {seed}").random() < _SECRET else ""
+
+
+def limited(story: Story) -> dict[str, Any]:
+    """Now and then the run has a limit of time, whoever resumes it."""
+    chance = Random(f"failover limit {story.seed}")
+    if chance.random() >= _LIMITED:
+        return {}
+    limit = {"timeout": chance.choice((1.0, 4.0, 12.0, 30.0, 90.0))}
+    later = story.later and story.later.model_copy(update=limit)
+    return {"policy": story.policy.model_copy(update=limit), "later": later}
 
 
 def keyed(seed: int) -> bool:

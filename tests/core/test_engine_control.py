@@ -136,6 +136,27 @@ def test_a_run_that_is_not_done_in_time(lead: Lead, timeout: str, ends: str) -> 
     assert judge_safety(lead.pair, folded(lead).outcome) == []
 
 
+@pytest.mark.parametrize("slow", range(1, 8))
+def test_nothing_is_sent_once_the_time_is_over(lead: Lead, slow: int) -> None:
+    """A reading that takes longer than the rest of the time lets no action leave: what is due is told first, so the run
+    is rolled back, and does not take its point of no return."""
+    clock, asked = lead.pair.clock, iter(range(1, 1_000))
+
+    def answer(service: str) -> None:
+        clock.sleep(8.0 if next(asked) == slow else 0.0)
+
+    lead.pair.answer["target", "replication"] = answer
+    started = clock.now()
+    lead.start(a_plan(policy=ev.Policy.model_validate({"timeout": "5s"})))
+    late = [
+        one.event.action
+        for one in lead.journal.records(RUN)
+        if isinstance(one.event, ev.ActionIntended) and not one.event.undo and one.at >= started + 5.0
+    ]
+    assert late == []
+    assert folded(lead).outcome in ("refused", "reverted", "done")
+
+
 def test_the_time_of_a_run_does_not_start_again() -> None:
     """A run that is resumed by another process has what was left of its time, not all of it again."""
     plan = a_plan(policy=ev.Policy.model_validate({"timeout": "1m"}))
@@ -317,9 +338,10 @@ def test_a_choice_that_is_not_offered_is_nobody_s(lead: Lead) -> None:
 
 
 def test_an_approval_in_the_middle_gives_no_more_time() -> None:
-    """The time counts from the approval that let the run start. Once a lane has started, the approval of other decisions
-    starts nothing again."""
-    plan = a_plan(policy=ev.Policy.model_validate({"timeout": "1m"}))
+    """The time counts from the approval that let the run start, and not while people think about that. Once a lane has
+    started, the approval of other decisions starts nothing again."""
+    rule = ev.ApprovalRule(needed=1, within=100.0, requester="ann")
+    plan = a_plan(policy=ev.Policy.model_validate({"timeout": "1m"}), approval=rule)
     agreed = ev.GateDecided(gate="approval", step="", ruling=ev.Ruling(choice="approve", reason="", by="bob"))
     sought = ev.ApprovalSought(needed=1, plan="digest", expires_at=100.0)
     choices = ("approve", "deny")
@@ -336,4 +358,5 @@ def test_an_approval_in_the_middle_gives_no_more_time() -> None:
     records = [
         ev.Record(run="R", seq=seq, at=at, lane=lane, event=one) for seq, (at, lane, one) in enumerate(events, 1)
     ]
+    assert due_at(fold(records[:3])) is None
     assert due_at(fold(records)) == 80.0

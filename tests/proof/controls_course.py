@@ -246,6 +246,16 @@ def _pauses_in_the_middle(harm: bool) -> Whole:
     return run
 
 
+@COURSE(12, "action.intended move, after the time of the run was over")
+def _acts_when_its_time_is_over(harm: bool) -> Whole:
+    policy = {"fail_fast": False, "on_gate": {}, "transactions": {}, "timeout": "30s"}
+    run = Whole(step(do=TURN), policy=policy)
+    run.started()
+    run.wait(31.0 if harm else 29.0)
+    run.tries()
+    return run
+
+
 @COURSE(3, "ended needs-operator and is left so for good, which no one decided by name")
 def _left_by_no_one(harm: bool) -> Whole:
     run = _acting(point_of_no_return=True)
