@@ -341,7 +341,7 @@ def test_an_approval_in_the_middle_gives_no_more_time() -> None:
     """The time counts from the approval that let the run start, and not while people think about that. Once a lane has
     started, the approval of other decisions starts nothing again."""
     rule = ev.ApprovalRule(needed=1, within=100.0, requester="ann")
-    plan = a_plan(policy=ev.Policy.model_validate({"timeout": "1m"}), approval=rule)
+    plan = a_plan(policy=ev.Policy.model_validate({"timeout": "1m"})).model_copy(update={"approval": rule})
     agreed = ev.GateDecided(gate="approval", step="", ruling=ev.Ruling(choice="approve", reason="", by="bob"))
     sought = ev.ApprovalSought(needed=1, plan="digest", expires_at=100.0)
     choices = ("approve", "deny")
