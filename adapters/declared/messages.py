@@ -266,7 +266,10 @@ class _Line:
                 one.cancel()
 
     async def _hear(self, error: Exception) -> None:
-        """What the server says of its own accord: which subject it does not let us send to."""
+        """What the server says of its own accord: which subject it does not let us send to; while connecting, why that
+        failed. The client would try again until the time is over, also where the server is down."""
+        if self._client is None:
+            raise error
         for subject, denied in self._denied.items():
             if f'"{subject.lower()}"' in str(error).lower() and not denied.done():
                 denied.set_result(f"the login may not send to {subject}")

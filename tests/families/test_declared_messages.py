@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import socket
 from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
@@ -190,6 +191,16 @@ def test_a_connection_that_ended_unnoticed(plant: Plant, port: int) -> None:
         plant.says = ["hang-up"]
         assert values(adapter)["known"] is True
     assert (len(plant.heard), len(plant.logins)) == (2, 2)
+
+
+def test_a_server_that_is_down() -> None:
+    """Law: a connection that is refused is said so, not tried again until the time for it is over."""
+    with socket.create_server(("127.0.0.1", 0)) as one:
+        port = int(one.getsockname()[1])
+    with closing(adapter_at(port)) as adapter:
+        found = adapter.probe("valve", ["one"])["one"]
+    assert isinstance(found, Failure)
+    assert "Connect call failed" in found.text, found.text
 
 
 def test_who_is_not_let_in(plant: Plant, port: int) -> None:

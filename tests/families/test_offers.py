@@ -6,8 +6,15 @@ from collections.abc import Callable
 
 import pytest
 
+from adapters.declared.family import family_of
+from orchestrator.documents.loader import read_family
+from orchestrator.family.moves import Given
 from orchestrator.family.offers import Offering, offering
+from orchestrator.model.families import SHIPPED
+from orchestrator.model.inventory import Site
 from orchestrator.operations.families import not_offered
+
+DEVICES = [{"name": "ny1", "address": "127.0.0.1", "port": 9}]
 
 
 def suspends(family: Offering) -> bool:
@@ -39,3 +46,20 @@ def test_a_part_that_suspends_watches_the_active_site(family: str) -> None:
     assert part is not None
     assert bool(part.suspends) == bool(part.active_by)
     assert bool(part.suspends) != bool(part.no_suspension)
+
+
+@pytest.mark.parametrize(
+    ("given", "runbook"),
+    [
+        ({}, "uncontrolled-commanded"),
+        ({"--attest": "power is off"}, "uncontrolled"),
+        ({"--reason": "power is off"}, "uncontrolled"),
+    ],
+)
+def test_who_answers_for_the_fence_needs_no_command(given: Given, runbook: str) -> None:
+    """Law: the command of a fence plan may need the node that is dead, so it is not run where a person has answered."""
+    family = family_of(read_family(SHIPPED / "rabbitmq.yaml").result(), SHIPPED / "rabbitmq")
+    site = Site.model_validate(
+        {"name": "ny", "adapter": "rabbitmq", "devices": DEVICES, "fence": [{"command": "limit"}]}
+    )
+    assert family.runbook_for("uncontrolled", site, given) == runbook

@@ -51,7 +51,7 @@ pairs:
 CONFIGURATION = """\
 server_name: {name}
 listen: {listens_at}:{port}
-jetstream {{ store_dir: "{folder}/data", domain: {name} }}
+jetstream {{ store_dir: "{folder}/data", domain: {name}, max_file_store: {room} }}
 accounts {{
   SYS: {{ users: [{{user: sys, password: "{password}"}}] }}
   APP: {{ jetstream: enabled, users: [
@@ -75,6 +75,7 @@ class Server:
     leaf: str
     process: subprocess.Popen[bytes] | None = None
     listens_at: str = "127.0.0.1"
+    room: int = 1_000_000_000  # for its streams, bytes
 
     def start(self) -> None:
         """Start it, and return once it answers."""
@@ -86,6 +87,7 @@ class Server:
                 port=self.port,
                 folder=self.folder,
                 leaf=self.leaf,
+                room=self.room,
                 password=PASSWORD,
             )
         )

@@ -196,6 +196,12 @@ class Node:
         }
         self.call("PUT", "/api/parameters/shovel/orders/fetch", {"value": value})
 
+    def limit_disk(self, free: str) -> None:
+        """How much of the disk has to be free; else an alarm blocks publishers."""
+        ctl = [str(self.folder.parent / "programs/rabbitmqctl"), "-q", "-n", f"{self.name}@localhost"]
+        environment = {"HOME": str(self.folder.parent), "PATH": "/usr/bin:/bin"}
+        subprocess.run([*ctl, "set_disk_free_limit", free], env=environment, check=True)
+
     @property
     def fetches(self) -> bool:
         """Does its shovel run?"""

@@ -6,16 +6,20 @@ import queue
 import socket
 import threading
 import time
+from collections.abc import Callable
 from contextlib import suppress
 
 
 class Relay:
     """Passes each piece on ``delay_s`` after it came, while it is not ``cut``; nothing is refused and nothing ends then.
-    ``to``: the port of this machine behind it; it may be set later."""
+    ``to``: the port of this machine behind it; it may be set later. ``asked`` and ``answered`` change what goes there and
+    what comes back; nothing of a piece ends the connection."""
 
     def __init__(self, to: int = 0) -> None:
         self.to = to
         self.delay_s = 0.0
+        self.asked: Callable[[bytes], bytes] = bytes
+        self.answered: Callable[[bytes], bytes] = bytes
         self._whole = threading.Event()
         self._whole.set()
         self._open: list[socket.socket] = []
@@ -63,9 +67,10 @@ class Relay:
                     continue
                 self._open += [incoming, outgoing]
                 for source, sink in ((incoming, outgoing), (outgoing, incoming)):
-                    threading.Thread(target=self._carry, args=(source, sink), daemon=True).start()
+                    is_asked = source is incoming
+                    threading.Thread(target=self._carry, args=(source, sink, is_asked), daemon=True).start()
 
-    def _carry(self, source: socket.socket, sink: socket.socket) -> None:
+    def _carry(self, source: socket.socket, sink: socket.socket, is_asked: bool) -> None:
         pieces: queue.SimpleQueue[tuple[float, bytes]] = queue.SimpleQueue()
 
         def deliver() -> None:
@@ -86,4 +91,6 @@ class Relay:
                 piece = source.recv(65_536)
             except OSError:
                 piece = b""
+            if piece:
+                piece = self.asked(piece) if is_asked else self.answered(piece)
             pieces.put((time.monotonic() + self.delay_s, piece))

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
-import shutil
 import signal
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -13,8 +11,8 @@ from pathlib import Path
 import pytest
 
 from tests.real import postgresql, redis
-from tests.real.commands import ROOT
 from tests.real.postgresql import wait_for
+from tests.real.relay import Relay
 
 pytestmark = pytest.mark.realtime
 
@@ -56,25 +54,30 @@ def halted(process: int) -> Iterator[None]:
 
 
 @contextmanager
-def newer_wanted(pair: redis.Pair) -> Iterator[None]:
-    """A family that is Redis in all but the versions that it supports: the readings of two families have other names."""
+def old_version(pair: redis.Pair) -> Iterator[None]:
+    """ny answers as an old server does, which lacks a command besides."""
+    ny, way = pair.servers["ny"], Relay(pair.servers["ny"].port)
+    way.asked = lambda piece: piece.replace(b"EVAL_RO", b"EVAL_XX")
+    way.answered = lambda piece: piece.replace(b"redis_version:7", b"redis_version:6")
+    with other_text(pair.folder / "inventory.yaml", f"port: {ny.port}}}]", f"port: {way.port}}}]"):
+        yield
+    way.close()
 
-    def renamed(text: str) -> str:
-        named = re.sub(r"\b(runbook: |family: )redis\b", r"\1later", text)
-        return re.sub(r"(reading: |^  )(server|data|managers)\b(?=[:,\n])", r"\1later_\2", named, flags=re.MULTILINE)
 
-    folder = pair.folder / "families"
-    shutil.copytree(ROOT / "runbooks/redis", folder / "later")
-    for path in (folder / "later").iterdir():
-        path.write_text(renamed(path.read_text()).replace("continue_with: redis/", "continue_with: later/"))
-    file = renamed((ROOT / "runbooks/redis.yaml").read_text())
-    assert "at_least: 7" in file
-    (folder / "later.yaml").write_text(file.replace("at_least: 7", "at_least: 99"))
+@contextmanager
+def failed_save(pair: redis.Pair) -> Iterator[None]:
+    """The file of the target cannot be written."""
+    nj = pair.servers["nj"]
+    (nj.folder / "dump.rdb").unlink(missing_ok=True)
+    (nj.folder / "dump.rdb").mkdir()
+    nj.ask("BGSAVE")
+    wait_for(lambda: nj.told("rdb_last_bgsave_status", "persistence") == "err")
     try:
-        with other_text(pair.folder / "inventory.yaml", "adapter: redis", "adapter: later"):
-            yield
+        yield
     finally:
-        shutil.rmtree(folder)
+        (nj.folder / "dump.rdb").rmdir()
+        nj.ask("BGSAVE")
+        wait_for(lambda: nj.told("rdb_last_bgsave_status", "persistence") == "ok")
 
 
 def follows(server: redis.Server, *, master: redis.Server | None) -> None:
@@ -152,7 +155,8 @@ def one_server_twice(pair: redis.Pair) -> Iterator[None]:
         (gated_target, "min-replicas-to-write of the target"),
         (stopped_replica, "no replica has reported"),
         (one_server_twice, "the target is no replica"),
-        (newer_wanted, "upgrade it first"),
+        (old_version, "the source is older than Redis 7; upgrade it first"),
+        (failed_save, "so it may refuse writes (MISCONF)"),
     ],
 )
 def test_redis(redises: redis.Pair, make: Callable[[redis.Pair], Iterator[None]], sentence: str) -> None:

@@ -5,7 +5,9 @@ from __future__ import annotations
 import asyncio
 import json
 import random
+import re
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +23,7 @@ from orchestrator.model.outcome import Effect
 from tests.real.commands import ROOT
 from tests.real.nats import PASSWORD, Load, Pair, Server, a_pair, connected
 from tests.real.postgresql import wait_for
+from tests.real.relay import Relay
 
 pytestmark = pytest.mark.realtime
 
@@ -212,6 +215,47 @@ def test_pairs_that_cannot_be_moved(pair: Pair, tmp_path: Path) -> None:
     refused("the mirror has consumers already")
     target.ask("$JS.API.CONSUMER.DELETE.ORDERS.work")
     assert pair.in_order() == (source, target)
+
+
+def test_a_server_that_is_too_old(pair: Pair) -> None:
+    """Law (trap N1): a server before 2.12 cannot promote a mirror, and is refused before anything is changed; before 2.11
+    it tells no level."""
+    source, target = pair.in_order()
+    inventory, way = pair.folder / "inventory.yaml", Relay(target.port)
+    text = inventory.read_text()
+    inventory.write_text(text.replace(f"port: {target.port}}}", f"port: {way.port}}}"))
+    level = re.compile(rb'"_nats.level":"\d"')
+    try:
+        for older in (b'"_nats.level":"1"', b'"_nats.lavel":"2"'):
+            way.answered = partial(level.sub, older)
+            code, said = pair.run("controlled", "--service", "ORDERS", "--from", source.name, "--yes")
+            assert (code, "older than 2.12 and cannot promote a mirror" in said) == (3, True), said
+    finally:
+        inventory.write_text(text)
+        way.close()
+    assert pair.in_order() == (source, target)
+
+
+@pytest.mark.long
+def test_a_full_disk() -> None:
+    """Law: a mirror without room is heard and stays behind: no move takes the subjects from its stream."""
+    with a_pair() as pair:
+        ny, nj = pair.servers.values()
+        nj.stop()
+        nj.room = 1_000_000
+        nj.start()
+
+        async def fill() -> None:
+            session = await connected(ny.port, "app")
+            for _ in range(20):
+                await session.request("bills.new", b"1" * 100_000, timeout=5)
+            await session.close()
+
+        asyncio.run(fill())
+        wait_for(lambda: nj.info()["mirror"]["lag"] > 0)
+        code, said = pair.run("controlled", "--service", "ORDERS", "--from", "ny", "--yes")
+        assert (code, "is there room for it at the target?" in said) == (3, True), said
+        assert ny.takes_messages
 
 
 def test_a_link_that_is_cut() -> None:

@@ -109,6 +109,31 @@ def test_a_virtual_host_that_is_not_there(pair: Pair, tmp_path: Path) -> None:
         inventory.write_text(text)
 
 
+def test_a_broker_that_is_too_old(pair: Pair) -> None:
+    """Law: an older broker than was tried is refused with a sentence, and nothing is changed."""
+    order = pair.in_order()
+    pair.ny_api.answered = lambda piece: piece.replace(b'"rabbitmq_version":"3.10.8"', b'"rabbitmq_version":"3.9.29"')
+    try:
+        code, said = pair.run("controlled", "--service", "orders", "--from", order[0].name, "--yes")
+    finally:
+        pair.ny_api.answered = bytes
+    assert (code, "is older than RabbitMQ 3.10; upgrade it first" in said) == (3, True), said
+    assert pair.in_order() == order
+
+
+def test_a_full_disk(pair: Pair) -> None:
+    """Law: a target whose alarm blocks every publisher is refused with a sentence: it would let applications in, and take
+    nothing of them."""
+    source, target = pair.in_order()
+    target.limit_disk("900000GB")
+    try:
+        code, said = pair.run("controlled", "--service", "orders", "--from", source.name, "--yes")
+    finally:
+        target.limit_disk("50MB")
+    assert (code, "an alarm of the target (memory or disk) blocks publishers" in said) == (3, True), said
+    assert pair.in_order() == (source, target)
+
+
 @pytest.mark.long
 def test_a_killed_site(tmp_path: Path) -> None:
     """Law: after the loss of the active site its mate takes over once somebody answers for the fence; what it did not

@@ -1,0 +1,88 @@
+"""A site dies with messages that its mate does not have: they are exactly what the run says that it left."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.real import nats, rabbitmq, redis
+from tests.real.commands import Operator
+from tests.real.postgresql import wait_for
+from tests.real.test_redis_link import PING, size_of
+
+pytestmark = pytest.mark.realtime
+
+
+def taken(load: nats.Load | rabbitmq.Load | redis.Load) -> None:
+    """Return once the load was accepted some more."""
+    before = len(load.accepted)
+    wait_for(lambda: len(load.accepted) > before + 50)
+
+
+def left_by(pair: Operator, service: str) -> int:
+    """How much ny, which is dead, left by the report of the move that gives it up."""
+    move = ("--service", service, "--site", "ny", "--yes", "--attest", "power is off")
+    code, said = pair.run("uncontrolled", *move)
+    assert (code, "that is not of now" in said) == (0, True), said
+    code, text = pair.run("runs", "report", "last", "--json")
+    assert code == 0, text
+    left: dict[str, Any] = json.loads(text.splitlines()[-1])["result"]["lanes"][0]["left_behind"]
+    assert (left["site"], left["is_fresh"]) == ("ny", False)
+    return int(left["messages"])
+
+
+def test_redis(tmp_path: Path) -> None:
+    """Law: that many bytes are the lost writes, and pings: not what the replica has and has not acknowledged."""
+    with redis.a_pair(tmp_path) as pair:
+        ny, nj = pair.servers.values()
+        with redis.Load(pair) as load:
+            taken(load)
+            pair.ways["ny"].cut()
+            taken(load)
+        code, text = pair.run("status")
+        assert code == 0, text
+        ny.stop()
+        left = left_by(pair, "cache")
+        lost = load.lost_at(nj)
+        pings = left - sum(size_of(number) for number in lost)
+        assert lost
+        assert (pings >= 0, pings % PING) == (True, 0), (left, len(lost))
+
+
+@pytest.mark.long
+def test_nats() -> None:
+    """Law: so many messages are missing at the target."""
+    with nats.a_pair() as pair:
+        ny, nj = pair.servers.values()
+        with nats.Load(pair) as load:
+            taken(load)
+            pair.way.cut()
+            taken(load)
+        stored = ny.has()
+        code, text = pair.run("status")
+        assert code == 0, text
+        ny.stop()
+        assert left_by(pair, "ORDERS") == (stored - nj.has()).total() > 0
+
+
+@pytest.mark.long
+def test_rabbitmq(tmp_path: Path) -> None:
+    """Law: so many messages arrive once the site is back: what the shovel has fetched and not confirmed is among them."""
+    with rabbitmq.a_pair(tmp_path) as pair:
+        ny, nj = pair.nodes.values()
+        with rabbitmq.Load(pair) as load:
+            taken(load)
+            pair.ways["ny"].cut()
+            taken(load)
+        code, text = pair.run("status")
+        assert code == 0, text
+        ny.stop()
+        left = left_by(pair, "orders")
+        before, lost = nj.has(), load.lost_at(nj)
+        ny.start()
+        pair.ways["ny"].heal()
+        wait_for(lambda: not load.lost_at(nj))
+        assert load.arrived_at(nj, before) == left >= len(lost) > 0
