@@ -145,7 +145,7 @@ def _problem(details: ErrorDetails, data: object, model: type[BaseModel]) -> _Pr
         return _missing(path, str(loc[-1]), value, model)
     if kind == "extra_forbidden":
         return _unknown_key(path, str(loc[-1]), model, loc)
-    if kind == "literal_error":
+    if kind in ("literal_error", "enum"):
         return _not_allowed(path, value, _choices(model, loc))
     if kind in _WANTED:
         sentence = f"{place} must be {_WANTED[kind]}, not {_kind(value)}"

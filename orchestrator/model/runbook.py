@@ -27,6 +27,7 @@ from orchestrator.model.reading import Elsewhere, WhereValue, elsewhere_in
 
 _UNITS = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0}
 _DURATION = re.compile(r"^(\d+(?:\.\d+)?)\s*(ms|s|m|h|d)$")
+_LONGEST = 366 * 86_400.0  # seconds; no clock of a machine waits for much more
 _NO_DURATION = "a duration is a number with a unit: 100ms, 60s, 5m, 2h"
 
 
@@ -43,7 +44,10 @@ def _parse_duration(text: str) -> float:
     found = _DURATION.match(text)
     if found is None:
         raise ValueError(_NO_DURATION)
-    return float(found[1]) / 1000 if found[2] == "ms" else float(found[1]) * _UNITS[found[2]]
+    seconds = float(found[1]) / 1000 if found[2] == "ms" else float(found[1]) * _UNITS[found[2]]
+    if seconds > _LONGEST:
+        raise ValueError("a duration is at most 366d")
+    return seconds
 
 
 @lru_cache(maxsize=256)

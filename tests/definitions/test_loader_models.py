@@ -105,6 +105,7 @@ def _edit(text: str, old: str, new: str) -> str:
         ("      role: standby", "      role: [a] # <-", "steps[1].do.role must be a text, not a list", ""),
         ("    expect:", "    within: 15 # <-\n    expect:", "steps[1].within: a duration is a number with", ""),
         ("    expect:", "    within: 15 s s # <-\n    expect:", "steps[1].within: a duration is a number with", ""),
+        ("    expect:", "    within: 367d # <-\n    expect:", "steps[1].within: a duration is at most 366d", ""),
         ("    expect:", "    attempts: 0 # <-\n    expect:", "steps[1].attempts: must be at least 1", ""),
         ("    expect:", "    attempts: 21 # <-\n    expect:", "steps[1].attempts: must be at most 20", ""),
         (

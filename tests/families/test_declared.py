@@ -186,3 +186,19 @@ def test_no_shipped_family_is_in_the_way_of_another() -> None:
     assert installed().problems == {}
     assert {"amps", "nats", "solace", "postgresql", "rabbitmq", "redis"} <= set(installed().families)
     assert clashes() == {}
+
+
+def test_an_inventory_is_checked_with_the_families_beside_it(tmp_path: Path) -> None:
+    """Law: the folder beside an inventory counts where the file is named, too; what is wrong with a family file there is
+    said, not that there is no such family."""
+    (tmp_path / "here").mkdir()
+    (tmp_path / "there").mkdir()
+    here, there = Counters.make(tmp_path / "here"), Counters.make(tmp_path / "there")
+    shutil.rmtree(here.folder / "families")
+    named = str(there.folder / "inventory.yaml")
+    code, text = here.run("inventory", "lint", named)
+    assert code == 0, text
+    file = there.folder / "families/counter.yaml"
+    file.write_text(file.read_text().replace("summary:", "sumary:", 1))
+    code, text = here.run("inventory", "lint", named)
+    assert (code, "counter.yaml cannot be used" in text, "unknown key sumary" in text) == (4, True, True), text

@@ -30,7 +30,7 @@ def mistaken(folder: Path, old: str, new: str) -> tuple[Path, int]:
 
 MISTAKES = {
     "an unknown key": ("    summary: refuse the writers", "    sumary: refuse the writers", "unknown-key"),
-    "an unknown facet": ("facet: backlog", "facet: backlogg", "wrong-value"),
+    "an unknown facet": ("facet: backlog", "facet: backlogg", "not-allowed"),
     "a facet on the wrong type": ("writable: {type: bool", "writable: {type: number", "facet-type"),
     "no unit": (", unit: byte", "", "no-unit"),
     "what was issued without what has arrived": (
@@ -235,3 +235,11 @@ def test_runbooks_beside_a_file_are_checked_with_it(tmp_path: Path) -> None:
     found = [one.code for one in findings_of_file(tmp_path / "postgresql.yaml")]
     assert sorted(found) == ["no-runbook", "unknown-action"]  # nothing gives an unplanned move
     assert findings_of_file(FILE) == []
+
+
+def test_an_unknown_facet_is_named_with_what_was_meant(tmp_path: Path) -> None:
+    """Law: a word that is none of a list is told as every other one: with the list, and the nearest."""
+    path, _ = mistaken(tmp_path, "facet: backlog", "facet: backlogg")
+    [finding] = read_family(path).findings
+    assert "Input should be" not in finding.message
+    assert "did you mean backlog?" in (finding.hint or ""), finding

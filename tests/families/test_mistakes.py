@@ -165,7 +165,8 @@ _SHIPPED = ("nats", "postgresql", "rabbitmq", "redis")
 
 def _asks_for_the_opposite(steps: Steps) -> None:
     """The first step wants a source that serves nobody."""
-    steps[0]["require"][0]["where"] = {"writable": False}
+    serves = next(one for one in steps[0]["require"] if one["where"] == {"writable": True})
+    serves["where"] = {"writable": False}
 
 
 # Whole steps that are moved, changed or left out.

@@ -62,7 +62,7 @@ def mirror(*, active: int, api: str = "$JS.ny.API", **config: Any) -> dict[str, 
         (stream(retention="workqueue"), {"by_limits": False}),
         # Trap N1: before 2.12 a mirror cannot be promoted; before 2.11 the server tells no level.
         (stream(metadata={**LEVEL, "_nats.level": "1"}), {"promotable": False}),
-        (stream(metadata={}), {"promotable": None}),
+        (stream(metadata={}), {"promotable": False}),
         (mirror(active=471687), {"writable": False, "follows": True, "heard": True, "issued": None, "reached": 20}),
         # Trap N2: in a partition the lag is 0, and so it is before the first contact.
         (mirror(active=17_000_000_000), {"heard": False, "reached": 20}),

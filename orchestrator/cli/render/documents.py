@@ -35,6 +35,7 @@ from orchestrator.family.registry import Registry
 from orchestrator.model.findings import Finding, Level, first_of, worst
 from orchestrator.model.inventory import Hook
 from orchestrator.model.runbook import Runbook
+from orchestrator.operations.declared_families import FOLDER, offer_families
 from orchestrator.operations.procedure import step_lines
 from orchestrator.schemas import schemas
 from proof.exploration.search import Exploration
@@ -130,7 +131,9 @@ def _print_walk(walk: Exploration, together: Mapping[int, Exploration]) -> None:
 
 
 def lint_inventory_file(file: Path, *, as_json: bool) -> int:
-    """Print what is found in an inventory. Returns 0, 2 (unreadable) or 4 (an error)."""
+    """Print what is found in an inventory, and in its use of the families in the folder beside it. Returns 0, 2
+    (unreadable) or 4 (an error)."""
+    offer_families([file.parent / FOLDER])
     definition = read_inventory(file)
     if definition.value is None:
         return _print_findings(definition.findings, as_json=as_json, unreadable=True)
