@@ -7,6 +7,9 @@ from typing import Protocol
 
 from orchestrator.errors import DefinitionError
 from orchestrator.model.inventory import Inventory, Pair
+from orchestrator.suggestions import closest
+
+_NAMES = 12  # so many are named
 
 
 class Asked(Protocol):
@@ -53,7 +56,10 @@ def see_listed(names: Iterable[str], listed: Iterable[str]) -> None:
     known = list(listed)
     for name in names:
         if name not in known:
-            raise DefinitionError(f"the inventory does not list {name!r}", hint=f"it lists: {', '.join(known)}")
+            near = closest(name, known)
+            meant = f"did you mean {near}? " if near else ""
+            few = f"it lists: {', '.join(known)}" if len(known) <= _NAMES else f"it lists {len(known):,} services"
+            raise DefinitionError(f"the inventory does not list {name!r}", hint=f"{meant}{few}")
 
 
 def services_of(inventory: Inventory, asked: Asked) -> tuple[list[str], Pair]:
@@ -77,10 +83,7 @@ def services_of(inventory: Inventory, asked: Asked) -> tuple[list[str], Pair]:
         return list(pairs[0].services), pairs[0]
     services = list(dict.fromkeys(asked.services))
     owners = {service: next((pair for pair in pairs if service in pair.services), None) for service in services}
-    for service, owner in owners.items():
-        if owner is None:
-            known = ", ".join(name for pair in pairs for name in pair.services)
-            raise DefinitionError(f"the inventory does not list {service!r}", hint=f"it lists: {known}")
+    see_listed(services, (name for pair in pairs for name in pair.services))
     distinct = {owner.name: owner for owner in owners.values() if owner is not None}
     if len(distinct) > 1:
         raise DefinitionError(f"one run moves services of one pair; these are of {', '.join(distinct)}")

@@ -110,6 +110,11 @@ def test_how_old_the_checks_are(shell: Shell, inventory: str) -> None:
     assert line.strip().partition(": ")[0].split(", ") == NAMES
 
 
+def test_a_name_with_a_typo_among_many(shell: Shell, inventory: str) -> None:
+    """Law: it names the one that was meant, and no list that fills the screen."""
+    assert shell("controlled", "v15", "-i", inventory).hint == "did you mean V15? it lists 24 services"
+
+
 def test_what_a_rehearsal_copies(shell: Shell, inventory: str) -> None:
     """Law: it lists every copy that it made."""
     ended = shell("rehearse", "controlled", "--all", "--inventory", inventory, "--fast", "--yes")

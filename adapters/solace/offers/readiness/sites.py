@@ -165,7 +165,7 @@ def _clock(site: SiteRead, platform: object) -> Checked:
     offset = _of_platform(site, lambda one: one.clock_offset_s)
     if offset is None:
         return checked
-    words = "with ours" if abs(offset) < 1 else f"{offset:+.0f}s"
+    words = "in sync" if abs(offset) < 1 else f"{offset:+.0f}s"
     return Checked("clock", words, site=site.name, finding=checked.finding)
 
 
