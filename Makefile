@@ -118,7 +118,7 @@ lint: $(HAS_DEV) ## Format check, lint and types only
 	$(call stage,types,$(BIN)/mypy)
 
 .PHONY: format
-format: $(HAS_DEV) ## Format the sources and mend what can be mended
+format: $(HAS_DEV) ## Format the sources and fix what can be fixed
 	$(BIN)/ruff format .
 	$(BIN)/ruff check --fix .
 
@@ -131,7 +131,7 @@ bench-peers: $(HAS_DEV) ## The same work by this program and others: make bench-
 	$(BIN)/python -m bench.peers.run $(ONLY) $(if $(ROUNDS),--rounds $(ROUNDS))
 
 .PHONY: pins
-pins: ## Compute requirements/ anew from pyproject.toml (needs uv)
+pins: ## Compute requirements/ again from pyproject.toml (needs uv)
 	@command -v uv >/dev/null || { echo 'make pins needs uv on the PATH' >&2; exit 1; }
 	$(COMPILE) --group build pyproject.toml -o requirements/run.txt
 	$(COMPILE) --group dev --constraints requirements/run.txt pyproject.toml -o requirements/dev.txt

@@ -152,7 +152,7 @@ class JournalLost(JournalUnavailable):
         super().__init__(sentence, hint=hint or _BY_HAND)
 
 
-_NO_PROOF = "`failover runs verify` checks every run; how the sites stand is seen with `failover status`"
+_NO_PROOF = "`failover runs verify` checks every run; `failover status` shows both sites"
 
 
 class JournalCorrupt(JournalError):

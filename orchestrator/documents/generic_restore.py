@@ -89,7 +89,7 @@ def failback(file: FamilyFile) -> Steps:
     }
     links = facets.links(down)
     if not links:
-        raise not_made(file, "failback", "no field tells either end of the link (facet link)")
+        raise not_made(file, "failback", "no field shows the link at either end (facet link)")
     arrived = []
     if facets.has(Facet.BACKLOG, "mate"):
         left = "the acting site does not have all that only the restored one has"

@@ -32,7 +32,7 @@ def advice(report: RunReport, lane: LaneReport, *, is_led: bool = False, is_kept
     if not is_kept and lane.outcome in (None, ev.Outcome.NEEDS_OPERATOR, ev.Outcome.STUCK):
         return ""
     if report.approval is not None and report.approval.is_waiting:
-        return f"It waits for approvals. If no process leads it any more: `failover resume {report.run}`."
+        return f"It waits for approvals. If no process leads it now: `failover resume {report.run}`."
     match lane.outcome:
         case ev.Outcome.DONE:
             return _after_success(report, lane)

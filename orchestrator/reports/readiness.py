@@ -77,4 +77,4 @@ def last_check_words(one: LastCheck | None, now: float) -> str:
         return f"last good check {age(now - one.at)}"
     bad = sum(finding.level in (Level.ERROR, Level.UNKNOWN) for finding in one.findings)
     good = "never found good" if one.good_at is None else f"last good check {age(now - one.good_at)}"
-    return f"{good}; the last one, {age(now - one.at)}, found {bad} in the way or unknown"
+    return f"{good}; the last one, {age(now - one.at)}, found {bad} blocking or unknown"

@@ -147,7 +147,7 @@ def _entry(fields: Fields, offset: int) -> Entry:
     data = fields.get("data")
     size = number(texts, "msg byte count")
     if size > VALUE_MAX:  # its data is not in the dump, which would have shown that
-        raise Corrupt(f"a message of {size:,} bytes, and more than {VALUE_MAX:,} are taken for a mistake")
+        raise Corrupt(f"a message of {size:,} bytes, which is longer than any message should be ({VALUE_MAX:,})")
     return Entry(
         offset=offset,
         entry=number(texts, "entry"),

@@ -37,6 +37,8 @@ def test_few_clauses_need_a_second_reading(files: list[Source]) -> None:
         "Look at the log, and mend it.",
         "The device has not told its role.",
         "It has a file of its own.",
+        "The server is no standby any more.",
+        "A word is taken for an option.",
     ],
 )
 def test_control_a_strange_sentence_is_found(sentence: str) -> None:

@@ -31,6 +31,10 @@ INSTEAD: dict[str, str] = {
     r"beforehand|beneath|anew|mishaps?|from here on": "in advance, below, again",
     r"nights?": "run",
     r"all the same": "anyway",
+    r"(?:is|are|was|were|has|have|takes?|lets?) no (?:[\w']+ ){1,5}any ?more": "no longer",
+    r"(?:is|are|be|been|was|were) taken for": "read as, confused with",
+    r"unless with": "unless … is given",
+    r"no source (?:says|tells|has)": "no document",
 }
 _WORD = re.compile(rf"(?<![\w-])(?:{'|'.join(INSTEAD)})(?![\w-])", re.IGNORECASE)
 # Code in a text is not prose: spans and blocks, markers, statements of SQL.

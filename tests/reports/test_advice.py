@@ -293,6 +293,6 @@ def test_a_run_that_waits_for_people_says_so() -> None:
     """Law: while people think, nothing is to be done but to see that somebody still leads the run."""
     waiting = ApprovalReport(needed=1, requester="ann", is_waiting=True)
     assert advised(a_lane(None), waiting) == (
-        f"It waits for approvals. If no process leads it any more: `failover resume {RUN}`."
+        f"It waits for approvals. If no process leads it now: `failover resume {RUN}`."
     )
     assert advised(a_lane(ev.Outcome.DONE), waiting.model_copy(update={"is_waiting": False})) == ""

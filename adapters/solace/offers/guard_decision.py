@@ -49,7 +49,7 @@ def decide_guard(observed: GuardObservation) -> GuardDecision:
             "unclear", f"it answers, and does not report its role: {unknown[0].why or 'no reason given'}"
         )
     if may_fence and (observed.fence is None or observed.fence.closed is not True):
-        return GuardDecision("unclear", "it is standby, and not every node of it can be seen to be shut")
+        return GuardDecision("unclear", "it is standby, and not every node could be read as closed")
     return GuardDecision("safe", _safe(observed))
 
 

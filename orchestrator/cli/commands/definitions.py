@@ -76,7 +76,7 @@ def lint_runbook(
 ) -> None:
     """Check a runbook. Exit code 2 if it cannot be read, 4 if it has an error.
 
-    What it says is read, and then explored for a few seconds: the shortest way to a broken promise is printed step by
+    The file is checked, and then explored for a few seconds: the shortest way to a broken promise is printed step by
     step. How much was looked at is said; with a word that no model of a pair knows nothing is explored, and it is named.
 
     \b

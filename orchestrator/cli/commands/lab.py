@@ -171,14 +171,14 @@ def reset(
         Path | None, typer.Option("--directory", "-d", metavar="DIR", help="The sites of the lab that is kept there.")
     ] = None,
     force: Annotated[
-        bool, typer.Option("--force", help="Also below an unfinished run that no process leads.")
+        bool, typer.Option("--force", help="Reset also while a run that no process leads is unfinished.")
     ] = False,
 ) -> None:
     """Reset the embedded simulated pair.
 
     New York is active then, New Jersey standby. With --directory, the sites of a lab instead, appliances or AMPS
     instances, whether or not it is up. Their shape stays; faults that it was given are forgotten. It is refused beside
-    a simulated run that is unfinished, unless with --force.
+    a simulated run that is unfinished, unless --force is given.
 
     \b
     Examples:

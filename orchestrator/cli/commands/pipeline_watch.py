@@ -37,7 +37,7 @@ def watch(
         bool, typer.Option("--available-now", "--once", help="Read what is there, then end; for cron.")
     ] = False,
     interval: Annotated[str, _time("--interval", "How often to search for new readings.")] = "5s",
-    window: Annotated[str, _time("--window", "Rates are taken from readings of so long.")] = "5m",
+    window: Annotated[str, _time("--window", "Compute rates over this time.")] = "5m",
     stall: Annotated[str, _time("--stall", "Longer without progress, and not empty, is stalled.")] = "2m",
     late: Annotated[str, _time("--late", "So long a reading is waited for before younger ones count.")] = "30s",
     full_within: Annotated[str, _time("--full-within", "A queue that is full sooner is an alert.")] = "1h",

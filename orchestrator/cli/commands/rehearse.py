@@ -44,7 +44,7 @@ def rehearse(
     pair: PairName = None,
     site: Annotated[
         str | None,
-        site_option("As the rehearsed command has it (default: the home site).", "--from", "--failed", "--to"),
+        site_option("The site, as in the rehearsed command (default: the home site).", "--from", "--failed", "--to"),
     ] = None,
     inventory: InventoryFile = None,
     fault: Annotated[

@@ -31,7 +31,7 @@ AcceptLoss = Annotated[
     typer.Option(
         "--accept-loss",
         metavar="TEXT",
-        help="Who accepts, and why, that messages stay at the other site only; recorded.",
+        help="Accept that messages stay at the other site only: who, and why; recorded.",
         rich_help_panel=DECIDE,
     ),
 ]

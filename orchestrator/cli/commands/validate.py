@@ -82,7 +82,9 @@ def validate(
     ] = False,
     intended: Annotated[
         list[str] | None,
-        typer.Option("--intended", metavar="INSTANCE", help="Only this instance's asymmetry is meant (suggestions)."),
+        typer.Option(
+            "--intended", metavar="INSTANCE", help="This instance alone is asymmetric on purpose (suggestions)."
+        ),
     ] = None,
     rolling_plan: Annotated[
         list[Path] | None,

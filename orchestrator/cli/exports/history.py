@@ -59,11 +59,13 @@ def check_learns_more(path: Path, forecast: Forecast) -> None:
     if kept is not None and forecast.runs < kept.runs:
         raise NotStarted(
             f"{path} is of {counted(kept.runs, 'run')}, and {forecast.runs:,} were read now, so it is left as it is",
-            hint=f"name all records, or remove {path} first",
+            hint=f"give all records to the command, or remove {path} first",
         )
     if kept is not None and _ranges(forecast) < _ranges(kept):
         told = f"{path} has {counted(_ranges(kept), 'range')}, and these runs give {_ranges(forecast):,}"
-        raise NotStarted(f"{told}, so it is left as it is", hint=f"name all records, or remove {path} first")
+        raise NotStarted(
+            f"{told}, so it is left as it is", hint=f"give all records to the command, or remove {path} first"
+        )
 
 
 def _ranges(forecast: Forecast) -> int:

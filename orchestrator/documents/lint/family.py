@@ -293,7 +293,7 @@ def _actions(file: FamilyFile) -> Iterator[Diagnostic]:
         if action.inverse is None:
             continue
         if not action.makes:
-            what = f"{name} makes nothing, so nothing shows that it was taken back"
+            what = f"{name} makes nothing, so nothing shows that it was rolled back"
             yield error_at((*path, "inverse"), "no-inverse", what, "say what it makes: makes: {…}")
         inverse = file.actions.get(action.inverse)
         if inverse is None:

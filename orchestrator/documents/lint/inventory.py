@@ -226,7 +226,7 @@ def _pairs(inventory: Inventory) -> Iterator[Diagnostic]:
         handed = sorted({name for site in pair.sites for name in _handed_a_service(inventory.sites[site])})
         for position, service in enumerate(pair.services):
             if handed and service.startswith("-"):
-                sentence = f"{service} would be taken for an option by the command {handed[0]}, which is handed it"
+                sentence = f"the command {handed[0]} gets {service} as an argument and would read it as an option"
                 place: Path = ("pairs", index, "services", position)
                 yield Diagnostic(
                     place, Level.ERROR, "service-is-option", sentence, "hand on FAILOVER_SERVICE instead of {service}"

@@ -3,8 +3,8 @@
 ``vocabulary`` asks whether the words fit an adapter's declarations. Here: is every change proven, can it be taken
 back as long as it must be, does every wait end, does every gate offer what can be done there?
 
-An error forbids the runbook, a warning wants a second check, a note says what cannot be otherwise. Must never change a
-runbook, nor know a vendor's actions by name.
+An error forbids the runbook, a warning wants a second check, a note says what the runbook cannot change. Must never
+change a runbook, nor know a vendor's actions by name.
 """
 
 from __future__ import annotations
