@@ -106,10 +106,15 @@ class Site:
         with suppress(AssertionError):
             self.tool("pg_ctl", "-D", str(self.data), "-m", mode, "-w", "stop")
 
+    @property
+    def leader(self) -> int:
+        """The number of its postmaster."""
+        return int((self.data / "postmaster.pid").read_text().split()[0])
+
     def kill(self) -> None:
         """End the postmaster at once; return when its processes have noticed, and its number is free: one that is still
         listed keeps a server from being started."""
-        leader = int((self.data / "postmaster.pid").read_text().split()[0])
+        leader = self.leader
         processes = [int(one) for one in Path(f"/proc/{leader}/task/{leader}/children").read_text().split()]
         os.kill(leader, signal.SIGKILL)
         wait_for(lambda: all(has_ended(one) for one in processes) and not Path(f"/proc/{leader}").exists())

@@ -205,6 +205,44 @@ def no_such_role(pair: postgresql.Pair) -> Iterator[None]:
         yield
 
 
+@contextmanager
+def through_a_relay(pair: postgresql.Pair, said: bytes, instead: bytes) -> Iterator[None]:
+    """nj is asked through a relay that puts another word into its answers."""
+    nj = pair.sites["nj"]
+    way = Relay(nj.port)
+    way.answered = lambda piece: piece.replace(said, instead)
+    try:
+        with other_text(pair.folder / "inventory.yaml", f"port: {nj.port}}}]", f"port: {way.port}}}]"):
+            yield
+    finally:
+        way.close()
+
+
+@contextmanager
+def an_old_version(pair: postgresql.Pair) -> Iterator[None]:
+    [(version,)] = pair.sites["nj"].ask("show server_version_num", "postgres")
+    with through_a_relay(pair, version.encode(), b"140019"):
+        yield
+
+
+@contextmanager
+def half_an_answer(pair: postgresql.Pair) -> Iterator[None]:
+    """The answer to the reading of the log breaks off, and the rest of it never comes."""
+    with through_a_relay(pair, b"knows_mate", b""):
+        yield
+
+
+@contextmanager
+def no_login(pair: postgresql.Pair) -> Iterator[None]:
+    nj = pair.sites["nj"]
+    rules = nj.data / "pg_hba.conf"
+    with other_text(rules, "127.0.0.1/32            trust", "127.0.0.1/32            scram-sha-256"):
+        nj.tool("pg_ctl", "-D", str(nj.data), "reload")
+        yield
+    nj.tool("pg_ctl", "-D", str(nj.data), "reload")
+    wait_for(lambda: nj.is_standby)
+
+
 @pytest.mark.parametrize(
     ("make", "code", "sentence"),
     [
@@ -213,6 +251,9 @@ def no_such_role(pair: postgresql.Pair) -> Iterator[None]:
         (no_such_database, 2, "a PostgreSQL server is promoted as a whole"),
         (the_primary_twice, 3, "the target"),
         (no_such_role, 3, "the source"),
+        (an_old_version, 3, "the target is older than PostgreSQL 15; upgrade it first"),
+        pytest.param(half_an_answer, 3, "nj", marks=pytest.mark.long),
+        (no_login, 3, "no password supplied"),
     ],
 )
 def test_postgresql(

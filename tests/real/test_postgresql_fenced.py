@@ -117,6 +117,51 @@ def test_killed_and_resumed(pair: Pair, seed: int) -> None:
     assert load.lost_at(nj) == lost
 
 
+# A rule of the server's own, which outlives a restart, and leaves everybody in but the writers.
+FENCE = """\
+#!/bin/sh
+rule='host shop app all reject'
+case $1 in
+close) sed -i "1i $rule" {data}/pg_hba.conf;;
+open) sed -i "/^$rule$/d" {data}/pg_hba.conf;;
+*) [ "$(head -n 1 {data}/pg_hba.conf)" = "$rule" ]; exit $?;;
+esac
+{programs}/pg_ctl -D {data} reload || true
+"""
+ALSO = """\
+[{{command: cut}}]
+    also:
+      - adapter: local
+        options:
+          commands:
+            cut: {{argv: [{fence}, close], check: [{fence}, is-closed], undo: let-in}}
+            let-in: {{argv: [{fence}, open]}}"""
+
+
+@pytest.mark.parametrize("more", [[], pytest.param(["--rebuild"], marks=pytest.mark.long)])
+def test_a_fence_of_a_command_is_opened_by_the_restore(pair: Pair, more: list[str]) -> None:
+    """Law (promise 8): what a command closed stays closed over a restart of the server, and until the restore has made a
+    standby of it, which opens it at its own step."""
+    ny, nj = pair.sites.values()
+    fence = pair.folder / "fence"
+    fence.write_text(FENCE.format(data=ny.data, programs=pair.folder / "bin"))
+    fence.chmod(0o755)
+    inventory = pair.folder / "inventory.yaml"
+    inventory.write_text(inventory.read_text().replace("[{stopped: true}]", ALSO.format(fence=fence)))
+    ny.kill()
+    code, text = pair.run(*LOST)
+    assert code == 0, text
+    ny.start()
+    assert (ny.is_standby, takes_rows(ny), takes_rows(nj)) == (False, False, True)
+    code, text = pair.run(*RESTORE, *more)
+    assert code == 0, text
+    steps = re.findall(r"Start the failed server as a standby|Open the fence that the plan's command closed", text)
+    assert steps == ["Start the failed server as a standby", "Open the fence that the plan's command closed"]
+    assert ny.is_standby
+    with psycopg.connect(f"host=127.0.0.1 port={ny.port} user=app dbname=shop") as session:
+        assert session.execute("select pg_is_in_recovery()").fetchone() == (True,)
+
+
 def test_a_primary_that_comes_back_is_closed(pair: Pair) -> None:
     """Law: a guarded server that comes back as a primary beside its mate is closed by a recorded run, and remains so when
     it is started again; its mate keeps serving."""
