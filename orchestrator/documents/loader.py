@@ -146,7 +146,7 @@ def _bytes(path: Path, document: _Document) -> bytes:
         with path.open("rb") as stream:
             return stream.read(BYTES_MAX + 1)
     except FileNotFoundError:
-        sentence, hint = "there is no such file", "see its name, and the folder the name is relative to"
+        sentence, hint = "there is no such file", "check the path; a relative path starts at the working directory"
     except IsADirectoryError:
         sentence, hint = "this is a folder, not a file", ""
     except PermissionError:

@@ -197,7 +197,8 @@ class Tools:
                     with suppress(*((Unreachable,) if side in _may_be_silent(plan) else ())):
                         adapter.open()
             except AdapterError as error:
-                hint = error.hint or "fix the problem above, then run the command again"
+                first = "wait until it answers" if isinstance(error, Unreachable) else "fix the problem above"
+                hint = error.hint or f"{first} (`failover status`), then run the command again"
                 raise NotStarted(f"{error}; nothing was changed", hint=hint) from error
             yield made
         finally:

@@ -20,20 +20,26 @@ _DIFFERENT = 2
 
 
 def summary(
-    plan: ev.Plan, lanes: Sequence[LanePreview], *, took: str, checks: Mapping[str, str], held: Mapping[str, str]
+    plan: ev.Plan,
+    lanes: Sequence[LanePreview],
+    *,
+    took: str,
+    checks: Mapping[str, str],
+    held: Mapping[str, str],
+    breaks_glass: bool = False,
 ) -> list[str]:
     """At most ``LINES`` lines. ``took``: how long it takes, in words; ``checks``: by service, how old its last good check
-    is; ``held``: services that belong to an unfinished run."""
+    is; ``held``: services that belong to an unfinished run; ``breaks_glass``: it starts without the approvals."""
     lines = [
         _headline(plan),
         f"  services: {named(plan.services)}",
         f"  sites: {_sites(plan)}",
         *_queued(plan, lanes),
-        f"  time: {took or 'unknown (no earlier run is on record)'}{_limit(plan)}",
+        f"  time: {_limit(plan)}{took or 'unknown (no earlier run is on record)'}",
         f"  questions: {_questions(plan, lanes)}",
         f"  cannot be undone: {_no_return(plan)}",
         *_different(lanes),
-        *_conditions(plan, checks),
+        *_conditions(plan, checks, breaks_glass),
     ]
     return [*lines[: LINES - 1], _verdict(lanes, held)]
 
@@ -91,7 +97,7 @@ def _gauge(lane: LanePreview) -> int | None:
 
 def _limit(plan: ev.Plan) -> str:
     limit = plan.policy.timeout
-    return "" if limit is None else f"; rolled back if not done within {format_duration(limit)}"
+    return "" if limit is None else f"rolled back if not done within {format_duration(limit)}; "
 
 
 def _questions(plan: ev.Plan, lanes: Sequence[LanePreview]) -> str:
@@ -125,9 +131,11 @@ def _different(lanes: Sequence[LanePreview]) -> Iterator[str]:
         yield f"  {named([service for service, _ in told[len(shown) :]])}: differ too; type d for each"
 
 
-def _conditions(plan: ev.Plan, checks: Mapping[str, str]) -> Iterator[str]:
-    if plan.approval is not None:
-        people = counted(plan.approval.needed, "other person", "other people")
+def _conditions(plan: ev.Plan, checks: Mapping[str, str], breaks_glass: bool) -> Iterator[str]:
+    people = "" if plan.approval is None else counted(plan.approval.needed, "other person", "other people")
+    if plan.approval is not None and breaks_glass:
+        yield f"  approval: WITHOUT the approval of {people}, on your word (--break-glass)"
+    elif plan.approval is not None:
         yield f"  approval: starts once {people} approved, within {format_duration(plan.approval.within)}"
     if plan.notes:
         more = f" (and {counted(len(plan.notes) - 1, 'more note')})" if len(plan.notes) > 1 else ""

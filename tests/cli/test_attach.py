@@ -6,9 +6,14 @@ from collections.abc import Callable
 
 import pytest
 
+from orchestrator.cli.runs.attach import _questions
+from orchestrator.core.lane import Lane
+from orchestrator.core.run import Run
+from orchestrator.model import events as ev
 from simulator.solace.layout import TransactionLayout, VpnLayout
 from tests.cli.processes import Bench
 from tests.cli.shell import VPN, Shell
+from tests.core.builders import a_plan
 
 MakeBench = Callable[..., Bench]
 
@@ -28,6 +33,16 @@ def test_a_run_that_has_ended(shell: Shell) -> None:
 def test_no_run(shell: Shell) -> None:
     """Law: without a run there is nothing to follow."""
     assert shell("attach", VPN).code != 0
+
+
+@pytest.mark.parametrize(("names", "answered"), [(("V", "W"), "wait --gate"), (("V",), "wait V --gate")])
+def test_one_answer_for_all_who_ask_the_same(names: tuple[str, ...], answered: str) -> None:
+    """Law: the command below a question that several services ask answers it for all of them."""
+    gate = ev.GateOpened(gate="bridge-lost", step="drain", choices=("wait",), unattended="wait", why="it is down")
+    run = Run(a_plan(services=names), lanes={name: Lane(name, gates=(gate,)) for name in names})
+    [question, answer] = _questions("R", run)
+    assert answer.strip().startswith(f"failover decide {answered} bridge-lost")
+    assert ("and 1 more" in question) is (len(names) > 1)
 
 
 @pytest.mark.realtime

@@ -57,7 +57,8 @@ def test_a_forced_move_asks_for_the_site(bench: Bench) -> None:
     """Law: a fail-over of a lost site, and a start without the approval of others, take the name of the site; ``y`` is
     no answer to that."""
     glass = bench.terminal(*MOVE, "--approve-by", "1", "--break-glass", "no approver can be reached")
-    glass.until("SIMULATED  Move V from ny to nj now? [type ny to confirm, d for details]: ")
+    asked = glass.until("SIMULATED  Move V from ny to nj now? [type ny to confirm, d for details]: ")
+    assert "  approval: WITHOUT the approval of 1 other person, on your word (--break-glass)" in asked
     time.sleep(0.2)
     glass.type("y\n")
     assert glass.end() == 3

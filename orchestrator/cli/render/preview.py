@@ -30,9 +30,11 @@ def show_preview(found: PlanPreview, *, as_json: bool) -> int:
     return found.exit_code
 
 
-def in_short(found: PlanPreview) -> list[str]:
+def in_short(found: PlanPreview, *, breaks_glass: bool = False) -> list[str]:
     """The plan before the one question, in at most twelve lines."""
-    return summary(found.plan, found.lanes, took=found.took, checks=found.checks, held=found.held)
+    return summary(
+        *(found.plan, found.lanes), took=found.took, checks=found.checks, held=found.held, breaks_glass=breaks_glass
+    )
 
 
 def brief(found: PlanPreview) -> Iterator[str]:

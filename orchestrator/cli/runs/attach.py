@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from contextlib import closing
 
+from orchestrator.characters import typed
 from orchestrator.cli.render.records import print_run
 from orchestrator.cli.render.screen import JsonScreen, PlainScreen
 from orchestrator.cli.render.terminal import can_redraw, say, show_json
@@ -94,6 +95,9 @@ def _questions(name: str, run: Run) -> list[str]:
     lines = []
     for (gate, why), services in list(asked.items())[:_QUESTIONS]:
         more = f" and {len(services) - 1} more" if len(services) > 1 else ""
-        lines += [f"  OPEN QUESTION {gate}, {services[0]}{more}: {why}", f"    {answers[gate, why]}"]
+        answer = answers[gate, why]
+        if more:  # without a name it is for all of them
+            answer = answer.replace(f" {typed(services[0])} --gate ", " --gate ")
+        lines += [f"  OPEN QUESTION {gate}, {services[0]}{more}: {why}", f"    {answer}"]
     left = len(asked) - _QUESTIONS
     return [*lines, f"  and {left} more questions"] if left > 0 else lines

@@ -112,7 +112,7 @@ def _confirm(tools: Tools, plan: ev.Plan, as_json: bool, *, breaks_glass: bool) 
     if not is_attended() or as_json:
         raise DefinitionError("no terminal: cannot ask for confirmation", hint="add --yes to start without asking")
     found = take_preview(tools, plan, attended=True)
-    for line in in_short(found):
+    for line in in_short(found, breaks_glass=breaks_glass):
         say_cut(line)
     if found.refusal:
         for line in conclusion(plan, found.lanes, found.held):
