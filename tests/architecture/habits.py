@@ -229,6 +229,18 @@ def _danger(node: ast.AST) -> str | None:
             return None
 
 
+def picturing(sources: Iterable[Source]) -> list[str]:
+    """Places that print a device's words, and would make a picture of ``ocf:heart:x``."""
+    return [
+        f"{source.path}:{node.lineno}: Console without emoji=False"
+        for source in sources
+        if any(isinstance(node, ast.ImportFrom) and node.module == "rich.console" for node in source.nodes)
+        for node in source.nodes
+        if isinstance(node, ast.Call) and _name(node.func) == "Console"
+        if not any(one.arg == "emoji" and ast.unparse(one.value) == "False" for one in node.keywords)
+    ]
+
+
 def patches(sources: Iterable[Source]) -> list[str]:
     """Tests that reach into the product and replace a part of it, instead of using a seam."""
     found = []

@@ -18,6 +18,7 @@ from tests.architecture.habits import (
     lawless_tests,
     locking_handlers,
     patches,
+    picturing,
     too_long,
     undocumented_modules,
     unsafe,
@@ -49,6 +50,11 @@ def test_nothing_is_swallowed(product: list[Source]) -> None:
 def test_nobody_is_trusted_blindly(product: list[Source], tests: list[Source], bench: list[Source]) -> None:
     """Host keys and certificates are checked, and no shell reads our texts; in tests and benchmarks too."""
     assert not (found := unsafe([*product, *tests, *bench])), listed(found)
+
+
+def test_words_stay_words(product: list[Source]) -> None:
+    """No screen makes a picture of what stands between two colons: the name of a resource agent may have it."""
+    assert not (found := picturing(product)), listed(found)
 
 
 def test_handlers_hold_no_lock(product: list[Source], bench: list[Source]) -> None:
@@ -127,6 +133,7 @@ def no_doors(sources: list[Source]) -> list[str]:
         (unsafe, ["context.verify_mode = ssl.CERT_NONE"]),
         (unsafe, ["context.check_hostname = False"]),
         (unsafe, ["run('ls', shell=True)"]),
+        (picturing, ["from rich.console import Console", "Console(stderr=True, emoji=True)"]),
         (locking_handlers, ["import signal", "signal.signal(2, f)", "stop = threading.Event()"]),
         (patches, ["from unittest.mock import patch"]),
         (patches, ["from unittest import mock"]),

@@ -11,6 +11,7 @@ import pytest
 
 from orchestrator.cli.main import main
 from orchestrator.cli.render import terminal
+from orchestrator.cli.render.tables import lines_of, plain_table
 from orchestrator.errors import OutputLost
 from orchestrator.family.secrets import Redactor
 from orchestrator.version import VERSION
@@ -140,6 +141,13 @@ def test_a_terminal_gets_lines_that_fit(monkeypatch: pytest.MonkeyPatch) -> None
 
 
 @pytest.mark.usefixtures("outputs")
+def test_a_table_shows_words_as_they_are() -> None:
+    """Law: what stands between two colons in a cell is no picture, and what stands in brackets no colour."""
+    table = plain_table("agent")
+    table.add_row("ocf:heartbeat:redis [red]x[/red]")
+    assert list(lines_of(table)) == ["agent", "ocf:heartbeat:redis [red]x[/red]"]
+
+
 def test_an_encoding_without_our_signs() -> None:
     """Law: what an encoding lacks is spelled out; it ends nothing."""
     raw = io.BytesIO()

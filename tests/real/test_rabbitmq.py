@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.families.test_rabbitmq_file import AGENT, crm_mon, resource
 from tests.real.postgresql import wait_for
 from tests.real.rabbitmq import PASSWORD, Load, Pair, a_pair
 
@@ -132,6 +133,41 @@ def test_a_full_disk(pair: Pair) -> None:
         target.limit_disk("50MB")
     assert (code, "an alarm of the target (memory or disk) blocks publishers" in said) == (3, True), said
     assert pair.in_order() == (source, target)
+
+
+def test_pacemaker_is_found(pair: Pair) -> None:
+    """Law: while Pacemaker manages the broker a move is refused, until its resource is not managed, or it is accepted by
+    name; where nobody is asked status says that this is not known. (The program answers like crm_mon.)"""
+    source, target = pair.in_order()
+    program, inventory = pair.folder / "programs/ssh", pair.folder / "inventory.yaml"
+    text = inventory.read_text()
+
+    def managed(word: str) -> None:
+        shown = crm_mon(resource(AGENT, word))
+        program.write_text(
+            f'#!/bin/sh\n[ "${{*#*-- }}" = "host crm_mon --output-as=xml" ] && cat <<END\n{shown}\nEND\n'
+        )
+        program.chmod(0o755)
+
+    code, said = pair.run("status", "--json")
+    assert (code, '"other_manager":"unknown"' in said) == (0, True), said
+    try:
+        inventory.write_text(text.replace("scheme: http", "scheme: http, cluster_host: host"))
+        managed("true")
+        code, said = pair.run("status")
+        assert (code, f"another manager may act at ny ({AGENT})" in " ".join(said.split())) == (4, True), said
+        code, said = pair.run("controlled", "--service", "orders", "--from", source.name, "--yes")
+        assert (code, "pcs resource unmanage" in said, pair.in_order()) == (3, True, (source, target)), said
+        managed("false")
+        code, said = pair.run("controlled", "--service", "orders", "--from", source.name, "--yes")
+        assert (code, pair.in_order()) == (0, (target, source)), said
+        managed("true")
+        accepted = ("--accept-manager", "it only restarts, J. Doe")
+        code, said = pair.run("controlled", "--service", "orders", "--from", target.name, "--yes", *accepted)
+        assert (code, pair.in_order()) == (0, (source, target)), said
+    finally:
+        inventory.write_text(text)
+        program.unlink()
 
 
 @pytest.mark.long

@@ -85,7 +85,7 @@ def progress_of(sites: Sequence[str], *, shows: bool) -> Iterator[dict[str, Obse
         yield {site: _in_words(site, shows=shows) for site in sites}
         return
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TextColumn("{task.fields[told]}"))
-    with Progress(*columns, console=Console(stderr=True), transient=True) as bars:
+    with Progress(*columns, console=Console(stderr=True, emoji=False), transient=True) as bars:
         tasks = {site: bars.add_task(f"reading {site}", total=None, told="") for site in sites}
 
         def observer(site: str) -> Observe:

@@ -45,7 +45,7 @@ class LiveScreen:
     ) -> None:
         self._positions, self._now = positions, now
         self._run: Run | None = None
-        self._console = Console(stderr=True, highlight=False)
+        self._console = Console(stderr=True, highlight=False, emoji=False)
         self._signs = Signs() if can_show(sys.stderr, "…━·▸✓") else PLAIN
         self._marks = {ALARM: "!", NOTE: "·" if self._signs is not PLAIN else "-", GOOD: self._signs.tick}
         self.pane = Pane()

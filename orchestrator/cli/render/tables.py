@@ -18,7 +18,11 @@ def lines_of(table: Table, *, is_whole: bool = False) -> Iterator[str]:
     """The lines of ``table``, without blanks at their ends; ``is_whole``: as wide as they are, also on a terminal."""
     paper = io.StringIO()
     Console(
-        file=paper, highlight=False, markup=False, width=None if sys.stdout.isatty() and not is_whole else _UNLIMITED
+        file=paper,
+        highlight=False,
+        markup=False,
+        emoji=False,
+        width=None if sys.stdout.isatty() and not is_whole else _UNLIMITED,
     ).print(table)
     for line in paper.getvalue().rstrip().splitlines():
         yield line.rstrip()
