@@ -20,6 +20,7 @@ _GUARDS: Mapping[str, Sequence[Mutant]] = {
     "epoch": guards_leading.EPOCH,
     "claims": guards_leading.CLAIMS,
     "site": guards_leading.SITE,
+    "limit": guards_leading.LIMIT,
     "freshness": guards_proving.FRESHNESS,
     "age": guards_proving.AGE,
     "foresight": guards_proving.FORESIGHT,

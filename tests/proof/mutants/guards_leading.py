@@ -11,8 +11,9 @@ from adapters.mock.adapter import MockAdapter
 from adapters.mock.amps.adapter import MockAmpsAdapter
 from orchestrator.core.decide.act import _start
 from orchestrator.core.decide.claims import claims_of, may_undo
-from orchestrator.core.decide.gates import roll_back
+from orchestrator.core.decide.gates import _declined, roll_back
 from orchestrator.core.decide.granting import _is_in_the_way, granted
+from orchestrator.engine.deadline import Deadline
 from orchestrator.engine.engine import Engine
 from orchestrator.journal.database.schema import RUNS
 from orchestrator.journal.journal import Journal
@@ -222,5 +223,32 @@ SITE = (
         "at the point of no return nobody asks whether the door is still ours",
         (edit(claims_of, ("if step.point_of_no_return and not undo:", "if False:")),),
         "solace",
+    ),
+)
+
+LIMIT = (
+    Mutant(
+        "limit-after-the-decisions",
+        "a lane decides on what came in too late, and is told afterwards that the time of the run is over",
+        (
+            edit(
+                Engine._turn,
+                ("list(self._time_out(draft))", "[]"),
+                (
+                    "self._fail_fast(draft))",
+                    "self._fail_fast(draft))\n        requests.extend(self._time_out(draft))",
+                ),
+            ),
+        ),
+    ),
+    Mutant(
+        "limit-forgotten",
+        "the time of a run never ends",
+        (edit(Deadline.expired, ("if due is None or", "if True or due is None or")),),
+    ),
+    Mutant(
+        "left-unasked",
+        "a lane that is aborted too late is left as it is, though nobody said so",
+        (edit(_declined, ("if lane.abort is None or not lane.abort.leave:", "if lane.abort is None:")),),
     ),
 )
