@@ -6,6 +6,9 @@
 .DEFAULT_GOAL := help
 MAKEFLAGS += --no-builtin-rules
 
+# Byte code is kept, whatever the machine says: a test that starts the program would compile all of it each time.
+export PYTHONDONTWRITEBYTECODE :=
+
 # The first interpreter that is new enough and can make virtual environments; to try another: make PYTHON=… test
 PYTHON ?= $(shell for python in python3 python3.13 python3.12 python3.11; do \
 	"$$python" -c 'import ensurepip, sys, venv; sys.exit(sys.version_info < (3, 11))' 2>/dev/null \

@@ -87,6 +87,7 @@ def _starts() -> Iterator[tuple[str, Sequence[str], Mapping[str, str]]]:
 
 def _surroundings(state: Path) -> dict[str, str]:
     kept = {name: value for name, value in os.environ.items() if not name.startswith("FAILOVER")}
+    kept.pop("PYTHONDONTWRITEBYTECODE", None)  # a program that is installed has its byte code
     return {**kept, "FAILOVER_STATE": str(state), "PYTHONPATH": str(Path(__file__).parent.parent)}
 
 
