@@ -30,7 +30,7 @@ def mistaken(folder: Path, old: str, new: str) -> tuple[Path, int]:
 
 MISTAKES = {
     "an unknown key": ("    summary: refuse the writers", "    sumary: refuse the writers", "unknown-key"),
-    "an unknown facet": ("facet: backlog", "facet: backlogg", "not-allowed"),
+    "an unknown facet": ("facet: reached", "facet: reachedd", "not-allowed"),
     "a facet on the wrong type": ("writable: {type: bool", "writable: {type: number", "facet-type"),
     "no unit": (", unit: byte", "", "no-unit"),
     "what was issued without what has arrived": (
@@ -45,9 +45,9 @@ MISTAKES = {
     ),
     "a rate for a depth": ("unit: byte", "unit: byte/s", "rate"),
     "no reading of who serves": ("{type: bool, facet: serves}", "{type: bool}", "no-serves"),
-    "two readings of the backlog": (
+    "two readings of the last number": (
         "      clients: {type: number, facet: clients}",
-        "      clients: {type: number, facet: backlog, unit: client}",
+        "      clients: {type: number, facet: mark, unit: byte}",
         "facet-twice",
     ),
     "two last numbers, both read by status": ("    survey: false\n", "", "facet-twice"),
@@ -239,7 +239,7 @@ def test_runbooks_beside_a_file_are_checked_with_it(tmp_path: Path) -> None:
 
 def test_an_unknown_facet_is_named_with_what_was_meant(tmp_path: Path) -> None:
     """Law: a word that is none of a list is told as every other one: with the list, and the nearest."""
-    path, _ = mistaken(tmp_path, "facet: backlog", "facet: backlogg")
+    path, _ = mistaken(tmp_path, "facet: reached", "facet: reachedd")
     [finding] = read_family(path).findings
     assert "Input should be" not in finding.message
-    assert "did you mean backlog?" in (finding.hint or ""), finding
+    assert "did you mean reached?" in (finding.hint or ""), finding

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+import re
+import subprocess
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from tests.real import nats, rabbitmq, redis
+from tests.real import nats, postgresql, rabbitmq, redis
 from tests.real.commands import Operator
 from tests.real.postgresql import wait_for
 from tests.real.test_redis_link import PING, size_of
@@ -16,7 +18,7 @@ from tests.real.test_redis_link import PING, size_of
 pytestmark = pytest.mark.realtime
 
 
-def taken(load: nats.Load | rabbitmq.Load | redis.Load) -> None:
+def taken(load: nats.Load | postgresql.Load | rabbitmq.Load | redis.Load) -> None:
     """Return once the load was accepted some more."""
     before = len(load.accepted)
     wait_for(lambda: len(load.accepted) > before + 50)
@@ -86,3 +88,27 @@ def test_rabbitmq(tmp_path: Path) -> None:
         pair.ways["ny"].heal()
         wait_for(lambda: not load.lost_at(nj))
         assert load.arrived_at(nj, before) == left >= len(lost) > 0
+
+
+@pytest.mark.long
+def test_postgresql() -> None:
+    """Law: that many bytes of the log are what only the lost server has, and they hold the lost rows and no other."""
+    with postgresql.a_pair() as pair:
+        ny, nj = pair.sites.values()
+        with postgresql.Load(pair) as load:
+            taken(load)
+            pair.ways["ny"].cut()
+            taken(load)
+        code, text = pair.run("status")
+        assert code in (0, 4), text
+        [(replayed,)] = nj.ask("select pg_last_wal_replay_lsn()::text")
+        [(only_there,)] = ny.ask(f"select (pg_current_wal_lsn() - '{replayed}')::int")
+        words = ["-p", f"{ny.data}/pg_wal", "-s", replayed, "--stats=record"]
+        ny.kill()
+        left = left_by(pair, "shop")
+        lost = load.lost_at(nj)
+        assert lost
+        assert left == only_there
+        found = subprocess.run([pair.programs / "pg_waldump", *words], capture_output=True, text=True, check=False)
+        [commits] = re.findall(r"^Transaction/COMMIT +([0-9]+)", found.stdout, re.MULTILINE)
+        assert len(lost) <= int(commits) <= len(lost | load.unknown)
