@@ -33,7 +33,7 @@ from orchestrator.core.run import Run
 from orchestrator.engine.deadline import due_at
 from orchestrator.model.families import amount
 
-_PANE_PART, _PANE_LEAST = 2, 6  # a question has up to half of the screen, and never fewer lines than this
+_PANE_LEAST = 6  # a question has up to two thirds of the room, and never fewer lines than this
 
 
 @dataclass(slots=True)
@@ -143,7 +143,7 @@ class View:
         if outage:
             lines.append([(outage, ALARM)])
         if self.pane.is_open:
-            room = min(most, max(_PANE_LEAST, most // _PANE_PART + 1))
+            room = min(most, max(_PANE_LEAST, most * 2 // 3))
             asked = self.pane.shown(room, lambda texts: list(folded(map(presentable, texts), width)))
             lines += [[(line, "")] for line in asked]
         return lines[max(0, len(lines) - most) :]
