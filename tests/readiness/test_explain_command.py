@@ -38,11 +38,13 @@ WORDS = {
     "endpoint",
     "state",
     "denied",
-    # Of families in files: histories of a log, and positions and times in it.
+    # Of families in files: histories of a log, positions and times in it, and the agent of a resource.
+    "cluster",
     "history",
     "timeline",
     "last_time",
     "from",
+    "pacemaker",
 }
 
 
