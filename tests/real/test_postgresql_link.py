@@ -1,12 +1,14 @@
-"""The link of a PostgreSQL pair is lost before the standby has everything: the move is rolled back."""
+"""The link of a PostgreSQL pair is lost before the standby has everything: the move is rolled back, or
+escalated."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
+import psycopg
 import pytest
 
-from tests.real.cutting import cut_in_drain, impatient
+from tests.real.cutting import at_risk, cut_in_drain, impatient
 from tests.real.postgresql import Load, Pair, a_pair, wait_for
 
 pytestmark = [pytest.mark.realtime, pytest.mark.long]
@@ -36,3 +38,31 @@ def test_rolled_back(pair: Pair, seed: int) -> None:
     assert {site for _, site in load.accepted.values()} == {"ny"}
     for site in (ny, nj):
         wait_for(lambda site=site: not load.lost_at(site))
+
+
+@pytest.mark.parametrize("seed", [1, *(pytest.param(one, marks=pytest.mark.long) for one in range(2, 26))])
+def test_escalated(seed: int) -> None:
+    """Law: the lost rows are in the log that an escalation called at risk. The source keeps it, stopped, until an
+    operator lets the restore drop it; then it follows."""
+    with a_pair() as pair:
+        ny, nj = pair.sites.values()
+        with Load(pair) as load:
+            wait_for(lambda: len(load.accepted) > 50)
+            words = ["controlled", "--service", "shop", "--from", "ny", "--yes", "--on-bridge-loss", "escalate"]
+            words += ["--runbook", impatient(pair.folder, "postgresql/controlled")]
+            code, text = cut_in_drain(pair, pair.ways["ny"], words, seed=seed, closing=6)
+            pair.ways["ny"].heal()
+            assert code == 9, text
+            before = len(load.accepted)
+            wait_for(lambda: len(load.accepted) > before + 20)
+        lost = load.lost_at(nj)
+        assert lost
+        assert {load.accepted[number][1] for number in lost} == {"ny"}
+        assert at_risk(text, "byte") > 0
+        with pytest.raises(psycopg.OperationalError, match="refused"):
+            ny.ask("select 1")
+        words = ["restore", "--service", "shop", "--site", "ny", "--yes", "--accept-loss", "a copy is kept"]
+        code, text = pair.run(*words)
+        assert code == 0, text
+        assert (ny.is_standby, nj.is_standby) == (True, False)
+        wait_for(lambda: load.lost_at(ny) == lost)
