@@ -27,6 +27,11 @@ def shipped_of(family: str) -> list[str]:
     return sorted(named.union(own))
 
 
+def offers_repair(family: str) -> bool:
+    """Does a family ship what makes one site active where both are, or none is?"""
+    return f"{family}/repair-standby" in shipped_of(family)
+
+
 def _declared(family: str) -> FamilyFile | None:
     """The file that declares a family, or None."""
     file = getattr(family_called(family), "file", None)

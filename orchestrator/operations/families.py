@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from orchestrator.documents.shipped import shipped_of
+from orchestrator.documents.shipped import offers_repair, shipped_of
 from orchestrator.errors import DefinitionError
 from orchestrator.family.contract import family_named
 from orchestrator.family.offers import Offering, offering
@@ -77,7 +77,7 @@ def not_offered(family: str, what: str, offers: Callable[[Offering], bool]) -> D
 
 def see_roles(family: str) -> None:
     """Raise ``DefinitionError`` where a family ships no repair of two standby, or two active, sites."""
-    if f"{family}/repair-standby" not in shipped_of(family):
+    if not offers_repair(family):
         instead = offering(family).instead("repair")
         raise DefinitionError(
             f"the family {family} does not offer repair", hint=instead or "see `failover runbook list`"

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from orchestrator.characters import typed
+from orchestrator.documents.shipped import offers_repair
 from orchestrator.family.fill_estimate import HIGH_SET
 from orchestrator.family.next_steps import NextSteps, Stood
 from orchestrator.family.offers import offering
@@ -162,7 +163,7 @@ def after_refusal(runbook: str, source: str, target: str, lane: Stood, *, why: s
             f"`failover controlled {it} --site {target}` (with the same inventory)."
         )
     if standing in _REPAIRED:
-        return f"Nothing was changed. {_repair(kind, source, target, it, standing, why)}"
+        return f"Nothing was changed. {_repair(runbook, source, target, it, standing, why)}"
     if is_move and lane.suspended.get(source):
         return (
             f"Nothing was changed. What {target} lacks may be at {source} only. Bring {target} back as standby first, "
@@ -186,19 +187,39 @@ def after_refusal(runbook: str, source: str, target: str, lane: Stood, *, why: s
     return "Nothing was changed. Fix the cause, check with `failover status`, and run it again."
 
 
-def _repair(kind: str, source: str, target: str, it: str, standing: tuple[Role | None, Role | None], why: str) -> str:
-    """The advice when both sites have the same role. ``kind``: of the runbook that refused."""
+def _repair(
+    runbook: str, source: str, target: str, it: str, standing: tuple[Role | None, Role | None], why: str
+) -> str:
+    """The advice when both sites have the same role. ``runbook``: the one that refused."""
     state = _REPAIRED[standing]
+    family, _, kind = runbook.partition("/")
     if kind.startswith("repair") and "--accept-loss" in why:
         return (
             f"{state} An operator can accept by name what stays at {source}: `failover repair {it} --site {target} "
             f"--accept-loss 'who agreed, and why'` (with the same inventory). Or choose the other site: `failover repair "
             f"{it} --site {source}`."
         )
+    both = standing == (Role.ACTIVE, Role.ACTIVE)
+    how = one_active(family, it, source, target, both=both)
+    holds = " It shows what each site's replication queue holds, which its mate may lack." * offers_repair(family)
+    return f"{state} If a run stopped half-way (`failover runs list`), resume or abort it. Otherwise {how}.{holds}"
+
+
+def one_active(family: str, it: str, source: str, target: str, *, both: bool) -> str:
+    """How a pair gets one active site, as an instruction without a full stop. ``both``: both are active; otherwise none
+    is. ``it``: the service as it is typed."""
+    if offers_repair(family):
+        return (
+            f"choose the site to be active: `failover repair {it} --site {source}` or `failover repair {it} --site "
+            f"{target}` (with the same inventory)"
+        )
+    if not both:
+        return "open the site that served last with the tools of its product: only that one may have everything"
+    if offering(family).guard() is None:
+        return "close one of them with the tools of its product"
     return (
-        f"{state} If a run stopped half-way (`failover runs list`), resume or abort it. Otherwise choose the site to be "
-        f"active: `failover repair {it} --site {source}` or `failover repair {it} --site {target}` (with the same "
-        "inventory). It shows what each site's replication queue holds, which its mate may lack."
+        f"close one of them: `failover guard {it} --site {source}` or `failover guard {it} --site {target}` (with the "
+        "same inventory)"
     )
 
 

@@ -12,6 +12,7 @@ import typer
 from orchestrator.cli.main import app
 from orchestrator.model import events as ev
 from orchestrator.model.readings import Role
+from orchestrator.operations.declared_families import offer_families
 from orchestrator.reports.approval import ApprovalReport
 from orchestrator.reports.document import LaneReport, RunReport
 from orchestrator.reports.next_steps import advice
@@ -296,3 +297,17 @@ def test_a_run_that_waits_for_people_says_so() -> None:
         f"It waits for approvals. If no process leads it now: `failover resume {RUN}`."
     )
     assert advised(a_lane(ev.Outcome.DONE), waiting.model_copy(update={"is_waiting": False})) == ""
+
+
+@pytest.mark.parametrize(
+    ("case", "advised_command"), [("both active", "`failover guard Trading_VPN --site ny`"), ("nobody active", "")]
+)
+def test_a_family_without_a_repair_is_not_sent_there(case: str, advised_command: str) -> None:
+    """Law: where no runbook repairs a pair, a guard closes one of two sites; else the product's own tools do."""
+    offer_families()
+    text = advised(LANES[case], runbook="redis/controlled")
+    assert "failover repair" not in text
+    assert advised_command in text
+    assert ("with the tools of its product" in text) is (not advised_command)
+    if advised_command:
+        assert_can_be_typed(text)

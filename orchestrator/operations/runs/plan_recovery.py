@@ -24,6 +24,7 @@ from orchestrator.model.runbook import Choice, Side
 from orchestrator.operations.read_only_sessions import reading_only
 from orchestrator.operations.runtime import Tools, checked_text
 from orchestrator.reports.history import History, outage_of_all
+from orchestrator.reports.next_steps import one_active
 
 
 def unfenced_answers(
@@ -180,11 +181,10 @@ def see_one_active(tools: Tools, plan: ev.Plan, began: float) -> None:
     except JournalCorrupt:
         return
     if found:
-        its = typed(found[0])
+        how = one_active(plan.runbook.family, typed(found[0]), plan.target, plan.source, both=True)
         raise NotStarted(
             f"{', '.join(found)}: both sites are active, and no fail-over to {plan.target} is on record that made it so",
-            hint=f"choose the site that keeps activity: `failover repair {its} --site {plan.target}` or `failover repair "
-            f"{its} --site {plan.source}` (with the same inventory); then restore the other one",
+            hint=f"{how}; then restore the other one",
         )
 
 
