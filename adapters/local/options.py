@@ -153,6 +153,6 @@ def check_service(command: LocalCommand, service: str) -> None:
     if command.per == "site":
         return
     if _SERVICE.fullmatch(service) is None or not service.isprintable() or service != service.strip():
-        raise Forbidden(f"{service!r} is not handed to a command: it cannot be the name of a service")
+        raise Forbidden(f"{service!r} is not passed to a command: it cannot be the name of a service")
     if service.startswith("-") and SERVICE in (*command.argv, *(command.check or ())):
         raise Forbidden(f"{service!r} is not passed to a command, which would read it as an option")

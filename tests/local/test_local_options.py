@@ -131,7 +131,7 @@ PER_SERVICE = LocalCommand(argv=("cut", "{service}"), per="service")
 @pytest.mark.parametrize("service", ["a\nb", "a;b", "a`b", "", " a", "a" * 33, "-rf", "--all", "a\x00", "a\u202eb"])
 def test_a_name_that_is_none_reaches_no_command(service: str) -> None:
     """Law: what cannot be the name of a service, or would pass for an option, is not handed on."""
-    with pytest.raises(Forbidden, match="is not handed to a command"):
+    with pytest.raises(Forbidden, match="is not passed to a command"):
         check_service(PER_SERVICE, service)
 
 
