@@ -48,17 +48,21 @@ class WireLog:
         self._level = level
         self._file = None if path is None else _opened(path)
         self._lock = threading.Lock()
+        self._is_silent = True
 
     def heard(self, exchange: Exchange) -> None:
         """One more. A file that cannot be written to any more is reported once."""
         lines = [_headline(exchange), *(f"    {line}" for line in redacted(exchange.answer).splitlines())]
         with self._lock:
+            self._is_silent = False
             for line in lines[: 1 if self._level == 1 else None] if self._level else ():
                 say(line)
             self._write(lines, exchange.answered_at)
 
     def close(self) -> None:
-        """Nothing more is heard."""
+        """Nothing more is heard. A file to which nothing was written is explained."""
+        if self._file is not None and self._is_silent:
+            say("nothing for the log file: no device was connected to (a simulated pair has none)")
         if self._file is not None:
             self._file.close()
             self._file = None

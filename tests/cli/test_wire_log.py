@@ -58,3 +58,10 @@ def test_a_file_that_cannot_be_written(shell: Shell) -> None:
     ended = shell("status", "--log-file", "no/such/folder/wire.log")
     assert (ended.code, "wire.log cannot be written" in ended.complaint) == (2, True)
     assert ended.out == ""
+
+
+def test_a_file_that_stays_empty_is_explained(shell: Shell) -> None:
+    """Law: the simulated pair has no wire, and the command says so."""
+    ended = shell("status", "--log-file", "wire.log")
+    assert (ended.code, Path("wire.log").read_text()) == (0, "")
+    assert "no device was connected to" in ended.err
