@@ -276,6 +276,10 @@ def user_name() -> str:
         return f"uid {os.getuid()}"
 
 
+# So many characters before and behind a refused one are shown.
+_AROUND = 40
+
+
 def checked_text(text: str, what: str) -> str:
     """``text`` as it was typed, for the record. Raises ``DefinitionError`` when it is no text at all, or has characters
     that would make it look like another one."""
@@ -283,9 +287,11 @@ def checked_text(text: str, what: str) -> str:
         text.encode("utf-8")
     except UnicodeEncodeError:
         raise DefinitionError(f"{what} is not valid UTF-8 text") from None
-    if STEERING.search(text):
+    found = STEERING.search(text)
+    if found is not None:
+        around = spelled_out(text[max(0, found.start() - _AROUND) : found.end() + _AROUND])
         raise DefinitionError(
-            f"{what} has a character that controls a terminal, hides, or turns the text: {spelled_out(text)}",
+            f"{what} has a character that controls a terminal, hides, or turns the text: {around}",
             hint="type it on one line, instead of pasting it",
         )
     return text
