@@ -13,7 +13,7 @@ import pytest
 from tests.real import nats, postgresql, rabbitmq, redis
 from tests.real.commands import Operator
 from tests.real.postgresql import wait_for
-from tests.real.test_redis_link import PING, size_of
+from tests.real.test_redis_link import is_idle_talk, size_of
 
 pytestmark = pytest.mark.realtime
 
@@ -49,9 +49,8 @@ def test_redis(tmp_path: Path) -> None:
         ny.stop()
         left = left_by(pair, "cache")
         lost = load.lost_at(nj)
-        pings = left - sum(size_of(number) for number in lost)
         assert lost
-        assert (pings >= 0, pings % PING) == (True, 0), (left, len(lost))
+        assert is_idle_talk(left - sum(size_of(number) for number in lost)), (left, len(lost))
 
 
 @pytest.mark.long
