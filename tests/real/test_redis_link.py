@@ -31,7 +31,7 @@ def size_of(number: int) -> int:
 
 
 def is_idle_talk(size: int) -> bool:
-    """Are so many bytes of replication pings, and perhaps the one SELECT that precedes the first write after a full copy?"""
+    """Are so many bytes of replication pings, and perhaps the SELECT before the first write after a full copy?"""
     return any(rest >= 0 and rest % PING == 0 for rest in (size, size - SELECT))
 
 
