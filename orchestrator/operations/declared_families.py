@@ -135,6 +135,10 @@ def _of_the_whole(file: FamilyFile, runbooks: Path | None, name: str, lines: Lin
                 generic_runbook(file, kind)
             except DefinitionError as error:
                 warn(("readings",), "no-runbook", str(error))
+    named = {one.stem for one in runbooks.glob("*.yaml")} if runbooks is not None else set[str]()
+    if "uncontrolled-commanded" in named and "restore-commanded" not in named:
+        what = "no restore opens what the command of a fence plan has closed, so clients could not come back"
+        warn(("family",), "fence-not-opened", what, "write restore-commanded.yaml: restore, and a step that opens it")
     if file.connect.sql is not None and (problem := driver_problem(file.connect.sql.driver)):
         warn(("connect", "sql", "driver"), "no-driver", problem)
     return findings_of(told, file=name, lines=lines)

@@ -260,6 +260,15 @@ def test_lint_finds_a_move_that_moves_nothing(family: str, kind: str, tmp_path: 
     assert "never-moved" in {one.code for one in findings_of_file(path)}
 
 
+@pytest.mark.parametrize("family", _SHIPPED)
+def test_lint_finds_a_fence_that_stays_closed(family: str, tmp_path: Path) -> None:
+    """Law (promise 8): what a command closes for a move, some restore opens."""
+    offer_families()
+    path = copied(tmp_path, family)
+    (tmp_path / family / "restore-commanded.yaml").unlink()
+    assert "fence-not-opened" in {one.code for one in findings_of_file(path)}
+
+
 def is_found(path: Path, where: Path, rules: str) -> bool:
     """Is one of these rules broken, by a way that is told?"""
     file = read_family(path).result()
