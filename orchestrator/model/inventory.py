@@ -173,7 +173,7 @@ class FenceOption(BaseModel):
     @model_validator(mode="after")
     def _exactly_one(self) -> FenceOption:
         if len(self._ways) != 1:
-            raise ValueError(f"give exactly one of {', '.join((*known_fences(), 'command', 'attest'))}")
+            raise ValueError(f"give exactly one of {', '.join((*sorted(known_fences()), 'command', 'attest'))}")
         return self
 
     @property

@@ -205,7 +205,8 @@ def test_the_way_back_is_that_of_the_shipped_runbooks() -> None:
     follows = [index for index, step in enumerate(redis.steps) if step.do is not None and step.do.action == "follow"]
     assert asked[0] < follows[0]
     rabbitmq = made_of(shipped("rabbitmq"), "restore")
-    assert [step.id for step in rabbitmq.steps if step.ask or step.progress] == ["arrived"]
+    asked_or_waits = [step.id for step in rabbitmq.steps if step.ask or step.progress]
+    assert [one for one in asked_or_waits if not one.startswith("manager-at-")] == ["arrived"]
 
 
 @pytest.mark.parametrize(

@@ -113,7 +113,10 @@ LINTED: Mapping[str, Mistake] = {
         "not-reconfirmed",
     ),
     "the end of the log of a source that may write on": Mistake(
-        "postgresql/controlled", "{closed: true, writes: false}}\n", "{closed: true}}\n", "mark-not-gated"
+        "postgresql/controlled",
+        "where: {writable: false}, say: the source takes writes again",
+        "where: {follows: false}, say: the source takes writes again",
+        "mark-not-gated",
     ),
     "the gate is read, and not that the sessions behind it are ended": Mistake(
         "rabbitmq/controlled", "{writable: false, sessions_ended: true}", "{writable: false}", "sessions-not-proven"
