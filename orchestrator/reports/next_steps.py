@@ -215,7 +215,7 @@ def one_active(family: str, it: str, source: str, target: str, *, both: bool) ->
         )
     if not both:
         return "open the site that served last with the tools of its product: only that one may have everything"
-    if offering(family).guard() is None:
+    if family_called(family) is None or offering(family).guard() is None:
         return "close one of them with the tools of its product"
     return (
         f"close one of them: `failover guard {it} --site {source}` or `failover guard {it} --site {target}` (with the "

@@ -173,7 +173,7 @@ def a_pair() -> Iterator[Pair]:
         ny, nj = pair.sites.values()
         ny.tool("initdb", "-D", str(ny.data), "-U", "tester", "--auth=trust", "--encoding=UTF8", "--no-sync")
         own = (ny.data / "postgresql.conf").read_text()
-        _write(
+        write(
             pair,
             ny.data / "postgresql.conf",
             own + SETTINGS.format(port=ny.port, mate=pair.ways["nj"].port, name="ny"),
@@ -198,17 +198,17 @@ def a_pair() -> Iterator[Pair]:
                 "-c",
                 "fast",
             )
-            _write(
+            write(
                 pair,
                 nj.data / "postgresql.conf",
                 own + SETTINGS.format(port=nj.port, mate=pair.ways["ny"].port, name="nj"),
             )
-            _write(pair, nj.data / "standby.signal", "")
+            write(pair, nj.data / "standby.signal", "")
             nj.start()
-            _write(pair, pair.folder / "inventory.yaml", _inventory(pair))
+            write(pair, pair.folder / "inventory.yaml", _inventory(pair))
             (pair.folder / "state").mkdir(mode=0o700)
             for site in pair.sites.values():
-                _folder(pair, Path(f"{site.data}-kept"))
+                own_folder(pair, Path(f"{site.data}-kept"))
             (pair.folder / "bin").mkdir()
             for name in PROGRAMS:
                 wrap(pair, name)
@@ -221,14 +221,14 @@ def a_pair() -> Iterator[Pair]:
                 way.close()
 
 
-def wrap(pair: Pair, name: str, before: str = "") -> None:
+def wrap(pair: Pair, name: str, before: str = "", folder: str = "bin") -> None:
     """A program that an operator's account runs as the server's. ``before``: a line of shell that runs first."""
     own = pair.programs / name
     program = str(own) if own.is_file() else shutil.which(name)
     runs_as = (
         "" if pair.account is None else f'[ $(id -u) = 0 ] && exec runuser -u {pair.account} -- {program} "$@"\n'
     )
-    path = pair.folder / "bin" / name
+    path = pair.folder / folder / name
     path.write_text(WRAPPER.format(before=before and f"{before}\n", runs_as=runs_as, program=program))
     path.chmod(0o755)
 
@@ -249,13 +249,13 @@ def _inventory(pair: Pair) -> str:
     return INVENTORY.format(sites="".join(sites))
 
 
-def _folder(pair: Pair, path: Path) -> None:
+def own_folder(pair: Pair, path: Path) -> None:
     path.mkdir(mode=0o700)
     if pair.account is not None:
         shutil.chown(path, pair.account)
 
 
-def _write(pair: Pair, path: Path, text: str) -> None:
+def write(pair: Pair, path: Path, text: str) -> None:
     path.write_text(text)
     path.chmod(0o600)
     if pair.account is not None:
