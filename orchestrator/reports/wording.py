@@ -5,6 +5,7 @@ from __future__ import annotations
 import textwrap
 from typing import Protocol
 
+from orchestrator.ages import seconds
 from orchestrator.core.position import Position
 from orchestrator.counting import counted
 from orchestrator.model import events as ev
@@ -46,14 +47,14 @@ def left(progress: Progress | None, number: float, family: str) -> str:
 
 
 def outage(position: Position, plan: ev.Plan, now: float) -> str:
-    """``NO SITE ACTIVE for 12 s``: the clock of an outage that continues; empty while a site is known to serve."""
+    """``NO SITE ACTIVE for 12s``: the clock of an outage that continues; empty while a site is known to serve."""
     if position.both_since is not None:
         return both_active(plan)
     if position.nobody_since is None:
         return ""
     perhaps = "PERHAPS " if position.unread else ""
     what = words_of(plan.runbook.family).none_serves.replace(" IS ", " ")
-    return f"{perhaps}{what} for {max(0.0, now - position.nobody_since):.0f} s"
+    return f"{perhaps}{what} for {seconds(max(0.0, now - position.nobody_since))}"
 
 
 def both_active(plan: ev.Plan) -> str:

@@ -207,6 +207,10 @@ class Terminal:
         """Types ``text`` as it is; Enter is a line feed, Ctrl-C is ``\\x03``."""
         os.write(self._master, text.encode())
 
+    def echoes(self) -> bool:
+        """Does the terminal show what is typed, as a shell needs it?"""
+        return bool(termios.tcgetattr(self._master)[3] & termios.ECHO)
+
     def hang_up(self) -> int:
         """The line breaks. Returns the exit code."""
         os.close(self._master)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Literal, TextIO
@@ -225,6 +225,9 @@ class InPane:
 
     def say(self, text: str) -> None:
         self.pane.say(text)
+
+    def choices(self, meanings: Mapping[Answer, str]) -> None:
+        self.pane.choices([f"{choice} {meaning}" for choice, meaning in meanings.items()], ", ".join(meanings))
 
     def clock(self, text: str) -> None:
         """The table would have it."""

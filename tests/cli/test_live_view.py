@@ -10,11 +10,13 @@ from rich.cells import cell_len
 from orchestrator.cli.live.frame import Signs
 from orchestrator.cli.live.keyboard import keys_in
 from orchestrator.cli.live.pane import Pane
+from orchestrator.cli.live.screen import LiveScreen
 from orchestrator.cli.live.view import View
 from orchestrator.core.position import Positions
 from orchestrator.core.run import Run
 from orchestrator.model import events as ev
-from tests.core.builders import T0, a_lane, a_plan
+from orchestrator.model.readings import Role
+from tests.core.builders import T0, a_lane, a_plan, role
 
 GATE = ev.GateOpened(gate="bridge-lost", step="drain", choices=("wait",), unattended="wait", why="the bridge is down")
 
@@ -46,7 +48,7 @@ def test_it_fits(services: int, width: int, height: int) -> None:
     assert len(lines) <= height
     assert max(len(line) for line in lines) <= width
     if services > 1:
-        assert any(line.startswith(f"0 of {services} done") for line in lines)
+        assert any(line.startswith(f"0 of {services:,} done") for line in lines)
 
 
 def test_the_first_picture_says_which_rows_it_has() -> None:
@@ -170,3 +172,79 @@ def test_what_is_typed_is_seen_on_any_terminal(width: int, height: int) -> None:
     assert any(line.startswith("V0") for line in lines)
     if height == 24:
         assert [line.split()[0] for line in lines if "what it does" in line] == [f"answer{n}" for n in range(5)]
+
+
+def a_question(view: View) -> None:
+    view.pane.say("  DECISION NEEDED  V003: the bridge is down " + "for a reason of many words " * 3)
+    answers = {name: f"    {name}  what it does, in so many words that they take two lines" for name in ANSWERS}
+    view.pane.choices(list(answers.values()), f"  answers: {', '.join(ANSWERS)}")
+    view.pane.terms("  no time limit; if this terminal closes, it is rolled back, at once")
+    view.pane.ask("  decision> ")
+
+
+ANSWERS = ("wait", "revert", "escalate")
+
+
+@pytest.mark.parametrize(("width", "height"), [(60, 15), (60, 12), (80, 24), (200, 50)])
+def test_every_answer_is_seen_on_any_terminal(width: int, height: int) -> None:
+    """Law: no answer is shown without the others, however low the terminal is: an operator would take the one that is
+    left for the only one."""
+    run = draining(24)
+    view = a_view(run)
+    view.has_keys = True
+    a_question(view)
+    shown = "\n".join(text(view, run, width, height))
+    assert [name for name in ANSWERS if name not in shown] == []
+
+
+def test_what_comes_next_is_seen_on_a_narrow_terminal() -> None:
+    """Law: until when a service recovers by itself before an operator is asked stands first in its state, so that 80
+    columns have it."""
+    run = draining(2)
+    run.lanes["V000"] = replace(run.lanes["V000"], guard_broke_at=T0 - 3)
+    row = text(a_view(run), run)[2]
+    assert row.startswith("V000") and "asks in 57s, INTERRUPTED" in row
+
+
+def test_a_drain_that_does_not_move_is_not_called_draining() -> None:
+    """Law: a number that has not fallen for long is said so, with when an operator is asked, and is first."""
+    run = draining(3)
+    run.lanes["V002"] = replace(run.lanes["V002"], gauge=((T0 - 30, 300.0), (T0, 300.0)), moved_at=T0 - 30)
+    for name in ("V000", "V001"):
+        run.lanes[name] = replace(run.lanes[name], moved_at=T0)
+    lines = text(a_view(run), run, 200)
+    assert lines[2].startswith("V002") and "asks in 90s, no progress for 30s" in lines[2]
+    assert any(line.startswith("▸ V002") and "no progress for 30s" in line for line in lines)
+    assert "1 in trouble, 2 running" in "\n".join(lines)
+
+
+def test_what_was_rolled_back_is_not_in_trouble() -> None:
+    """Law: a service that ended otherwise than done needs nothing, and is counted as that. Numbers have their commas."""
+    run = draining(1_002)
+    for name in list(run.lanes)[:2]:
+        run.lanes[name] = replace(run.lanes[name], outcome=ev.Outcome.REVERTED)
+    assert "0 of 1,002 done, 2 ended otherwise, 1,000 running" in "\n".join(text(a_view(run), run, 200))
+
+
+def test_the_clocks_of_a_picture_agree() -> None:
+    """Law: a row and the line of the outage below the rows say the same seconds."""
+    run = draining(2)
+    view = a_view(run)
+    standby = (role("source", Role.STANDBY, T0 - 112.7), role("target", Role.STANDBY, T0 - 112.7))
+    event = ev.Observed(mark=1, seen=standby)
+    view.positions.take(ev.Record(run="R", seq=1, at=T0 - 112.6, lane="V000", event=event))
+    lines = text(view, run)
+    [row] = [line for line in lines if line.startswith("V000")]
+    assert "1m52s" in row and "NO SITE ACTIVE for 1m52s (1 of 2 services)" in lines
+
+
+def test_what_many_report_in_the_same_words_is_one_line(capsys: pytest.CaptureFixture[str]) -> None:
+    """Law: of many services, the same words are one line; the table has each of them. Later they are news again."""
+    run = draining(24)
+    screen = LiveScreen(Positions(run.plan), lambda: T0)
+    broke = ev.GuardBroke(step="drain", why="nj: the bridge is down")
+    for number, (at, name) in enumerate([*((T0, name) for name in run.lanes), (T0 + 60, "V007")]):
+        screen(ev.Record(run="R", seq=number, at=at, lane=name, event=broke), run)
+    screen.close()
+    told = [line for line in capsys.readouterr().err.splitlines() if "the bridge is down" in line]
+    assert [line.split()[1] for line in told] == ["V000", "V007"]

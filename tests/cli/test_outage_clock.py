@@ -16,7 +16,7 @@ from orchestrator.model import events as ev
 from tests.cli.shell import VPN, Shell
 from tests.core.builders import a_plan, created, role
 
-CLOCK = re.compile(r"; NO SITE ACTIVE for \d+ s$")
+CLOCK = re.compile(r"; NO SITE ACTIVE for \d+s$")
 LOST = ("--fault", "drain: bridge down", "--on-bridge-loss", "revert")
 
 
@@ -38,7 +38,7 @@ def test_every_line_that_waits_or_stops(shell: Shell) -> None:
 
 def test_the_clock_runs(shell: Shell) -> None:
     """Law: it counts from the demotion on, in whole seconds, and never back."""
-    seconds = [int(found) for found in re.findall(r"NO SITE ACTIVE for (\d+) s", shell.move(*LOST).err)]
+    seconds = [int(found) for found in re.findall(r"NO SITE ACTIVE for (\d+)s", shell.move(*LOST).err)]
     assert seconds == sorted(seconds)
     assert seconds[-1] >= 60, "the grace time alone is as long"
 

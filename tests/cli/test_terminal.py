@@ -11,6 +11,7 @@ import pytest
 from simulator.solace.faults import parse_faults
 from simulator.solace.layout import TransactionLayout, VpnLayout
 from tests.cli.processes import Bench, Terminal
+from tests.process_state import is_stopped
 
 pytestmark = pytest.mark.realtime
 
@@ -179,11 +180,23 @@ def test_a_question_takes_nothing_off_the_screen(make_bench: MakeBench) -> None:
 def test_the_clock_of_an_outage(bench: Bench) -> None:
     """Law: while a queue drains the screen says for how long no site has been active, and the clock runs."""
     terminal = bench.terminal(*MOVE, "--yes", "--fault", "drain: slow 100x")
-    terminal.until("NO SITE ACTIVE for 1 s")
-    terminal.until("NO SITE ACTIVE for 2 s")
+    terminal.until("NO SITE ACTIVE for 1s")
+    terminal.until("NO SITE ACTIVE for 2s")
     terminal.type("\x03")
     assert terminal.end() == 6
     assert "NO SITE IS ACTIVE since" in terminal.text
+
+
+def test_ctrl_z_does_not_suspend_a_run(bench: Bench) -> None:
+    """Law: Ctrl-Z leaves no service where it is: the run continues, and the screen says what to press."""
+    terminal = bench.terminal(*MOVE, "--yes", "--fault", "drain: slow 100x")
+    terminal.until("NO SITE ACTIVE for ")
+    terminal.type("\x1a")
+    terminal.until("Ctrl-Z does not suspend a run")
+    terminal.until("NO SITE ACTIVE for ")
+    assert not is_stopped(terminal.process.pid)
+    terminal.type("\x03")
+    assert terminal.end() == 6
 
 
 def test_a_question_answered_from_elsewhere(bench: Bench) -> None:

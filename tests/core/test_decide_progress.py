@@ -23,6 +23,8 @@ def test_no_progress_is_stalled_and_then_asked_about() -> None:
     assert 120.0 <= now - T0 <= 122.0
     (gate,) = [event for event in move.events if isinstance(event, ev.GateOpened)]
     assert (gate.gate, gate.at_risk) == ("drain-stalled", 70)
+    # Without its number, which is beside it: many services that stall ask in the same words.
+    assert gate.why == "no progress for 120s; the guard holds"
     assert lane.stalled
     lane = after(lane, move, now)
     assert [one.kind for one in all_events(PLAN, lane, now)] == ["gate.decided", "revert.started"]

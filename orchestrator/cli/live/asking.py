@@ -7,12 +7,13 @@ import select
 import sys
 import termios
 from collections import deque
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager, suppress
 from typing import Protocol, TextIO
 
 from orchestrator.cli.live.screen import LiveScreen
 from orchestrator.cli.render.terminal import say
+from orchestrator.model.runbook import Answer
 
 _LINE_MAX = 4096
 
@@ -30,6 +31,10 @@ class Asking(Protocol):
 
     def say(self, text: str) -> None:
         """A line of the question."""
+        ...
+
+    def choices(self, meanings: Mapping[Answer, str]) -> None:
+        """What can be answered, and what each means."""
         ...
 
     def clock(self, text: str) -> None:
@@ -78,6 +83,10 @@ class LineAsking:
 
     def say(self, text: str) -> None:
         say(text)
+
+    def choices(self, meanings: Mapping[Answer, str]) -> None:
+        for line in _explained(meanings):
+            say(line)
 
     def clock(self, text: str) -> None:
         say(text)
@@ -131,6 +140,9 @@ class PaneAsking:
         if text:
             self._screen.pane.say(text)
 
+    def choices(self, meanings: Mapping[Answer, str]) -> None:
+        self._screen.pane.choices(_explained(meanings), f"  answers: {', '.join(meanings)}")
+
     def clock(self, text: str) -> None:
         """The table above has it, and its clock runs."""
 
@@ -146,3 +158,7 @@ class PaneAsking:
 
     def leave(self, text: str) -> None:
         self._screen.say(text)
+
+
+def _explained(meanings: Mapping[Answer, str]) -> list[str]:
+    return [f"    {choice:<9} {meaning}" for choice, meaning in meanings.items()]

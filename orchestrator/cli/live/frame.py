@@ -14,6 +14,7 @@ from rich.console import Console, ConsoleOptions, RenderResult
 from rich.segment import Segment
 from rich.style import Style
 
+from orchestrator.ages import seconds
 from orchestrator.cli.live.rows import ASKS, DONE, ENDED, LATE, STOPPED, TROUBLE, WAITS, Row, Totals
 from orchestrator.cli.render.terminal import presentable
 
@@ -146,26 +147,15 @@ def shortened(names: Sequence[str], width: int, dots: str) -> dict[str, str]:
 
 def totals_line(totals: Totals, left: str, slo: float) -> str:
     """All services in a sentence. ``left``: what their queues hold, in words."""
-    parts = [f"{totals.done} of {totals.services} done"]
-    parts += [f"{totals.running} running"] if totals.running else []
-    parts += [f"{totals.asking} ask"] if totals.asking else []
-    parts += [f"{totals.troubled} in trouble"] if totals.troubled else []
+    parts = [f"{totals.done:,} of {totals.services:,} done"]
+    parts += [f"{totals.asking:,} ask"] if totals.asking else []
+    parts += [f"{totals.troubled:,} in trouble"] if totals.troubled else []
+    parts += [f"{totals.ended:,} ended otherwise"] if totals.ended else []
+    parts += [f"{totals.running:,} running"] if totals.running else []
     parts += [left] if left else []
     parts += [f"{totals.rate:,.0f}/s"] if totals.rate else []
-    parts += [f"{totals.over_slo} out for {seconds(slo)} or more"] if totals.over_slo else []
+    parts += [f"{totals.over_slo:,} out for {seconds(slo)} or more"] if totals.over_slo else []
     return ", ".join(parts)
-
-
-def seconds(number: float | None) -> str:
-    """``7s``, ``3m12s``, ``2h05m``; empty for None."""
-    if number is None:
-        return ""
-    whole = int(number)
-    if whole < 100:
-        return f"{whole}s"
-    if whole < 3600:
-        return f"{whole // 60}m{whole % 60:02}s"
-    return f"{whole // 3600}h{whole % 3600 // 60:02}m"
 
 
 def folded(texts: Iterable[str], width: int) -> Iterator[str]:

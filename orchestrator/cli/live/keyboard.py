@@ -53,17 +53,27 @@ class Keyboard:
 
     def start(self) -> bool:
         """Read from now on. False where there is no terminal to read from."""
+        if not self.take():
+            return False
+        self._thread.start()
+        return True
+
+    def take(self) -> bool:
+        """The terminal hands over each key, until it is given back. False where there is none."""
         try:
             self._before = termios.tcgetattr(self._fd)
             tty.setcbreak(self._fd, termios.TCSADRAIN)
         except termios.error:
             return False
-        self._thread.start()
         return True
 
     def stop(self) -> None:
         """The terminal as it was. May be called from a signal handler, and more than once."""
         self._is_stopped = True
+        self.give_back()
+
+    def give_back(self) -> None:
+        """The terminal as it was; what is typed is read again once it is taken."""
         before, self._before = self._before, None
         if before is not None:
             with suppress(termios.error):

@@ -20,6 +20,7 @@ class Pane:
     def __init__(self) -> None:
         self._changed = threading.Condition()
         self._lines: list[str] = []
+        self._brief: dict[str, str] = {}  # lines that are others where room is short; empty: left out
         self._terms = ""
         self._prompt: str | None = None
         self._buffer = ""
@@ -45,6 +46,9 @@ class Pane:
             terms = fold([self._terms] if self._terms else [])
             edited = [*terms, *edited] if len(terms) + len(edited) + _QUESTION_LEAST <= height else edited
             lines, kept = fold(self._lines), max(0, height - len(edited))
+            if len(lines) > kept:
+                brief = [self._brief.get(line, line) for line in self._lines]
+                lines = fold([line for line in brief if line])
             # What it is about stays, and the answers, which come last, however often it was answered wrongly.
             head = max(1, min(_HEAD, kept // 3))
             lines = lines if len(lines) <= kept else [*lines[:head], *lines[len(lines) - kept + head :]]
@@ -54,6 +58,12 @@ class Pane:
         """One more line."""
         with self._changed:
             self._lines.append(line)
+
+    def choices(self, lines: list[str], brief: str) -> None:
+        """What can be answered, a line each; ``brief``: all of them in one line, where room is short."""
+        with self._changed:
+            self._lines += lines
+            self._brief = dict.fromkeys(lines, "") | {lines[0]: brief}
 
     def show(self, lines: list[str]) -> None:
         """These lines in place of all others; none: it is closed."""

@@ -9,8 +9,8 @@ import threading
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING
 
+from orchestrator.ages import seconds
 from orchestrator.characters import STEERING
-from orchestrator.cli.live.frame import seconds
 from orchestrator.core.run import Run
 from orchestrator.counting import counted, named
 from orchestrator.engine.deadline import BY, due_at
@@ -160,6 +160,8 @@ class TerminalPrompter:
         while (typed := self._answer("decision", service, gate)) is not None:
             chosen = _match(typed, gate.choices)
             if chosen is not None:
+                if typed.lower() != chosen:
+                    self._asking.say(f"  {chosen}: {MEANING[chosen]}")
                 return chosen
             self._asking.say(f"  please answer one of: {', '.join(gate.choices)}")
         return None
@@ -195,8 +197,7 @@ class TerminalPrompter:
             every = None if None in risks else sum(one for one in risks if one is not None)
             whole = f"; of all {len(same)}: {amount(every, family)}" if len(same) > 1 else ""
             self._asking.say(f"  at risk: {amount(gate.at_risk, family)}{whole}")
-        for choice in gate.choices:
-            self._asking.say(f"    {choice:<9} {MEANING[choice]}")
+        self._asking.choices({choice: MEANING[choice] for choice in gate.choices})
         self._asking.terms(self._terms(service, gate))
 
     def _terms(self, service: str, gate: ev.GateOpened) -> str:

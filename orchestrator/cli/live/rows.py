@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 
+from orchestrator.ages import seconds
 from orchestrator.core.drain_estimate import forecast
 from orchestrator.core.lane import Lane
 from orchestrator.core.position import Position, Positions
@@ -17,6 +18,9 @@ OUTAGE_SLO_S = 30.0
 
 # What needs an operator first, then what is in trouble, then what runs, what has not started, what is done.
 ASKS, STOPPED, TROUBLE, LATE, ROLLING_BACK, RUNS, ENDED, WAITS, DONE = range(9)
+# Seconds without progress of a drain from which on it is in trouble: longer than the longest pause between readings.
+_NO_PROGRESS_S = 10.0
+_READ_TWICE = 2
 _ENDS: Mapping[ev.Outcome, int] = {
     ev.Outcome.STUCK: STOPPED,
     ev.Outcome.NEEDS_OPERATOR: STOPPED,
@@ -56,6 +60,7 @@ class Totals:
     running: int
     asking: int
     troubled: int
+    ended: int  # otherwise than done: reverted, refused, escalated
     queue: float | None
     rate: float | None
     over_slo: int
@@ -103,7 +108,9 @@ def _state(run: Run, lane: Lane, now: float) -> tuple[int, str]:
         return WAITS, "waiting"
     if lane.is_waiting:
         return RUNS, "waits for others"
-    return RUNS, "draining" if _drains(run, lane) else "running"
+    if not _drains(run, lane):
+        return RUNS, "running"
+    return _without_progress(run, lane, now) or (RUNS, "draining")
 
 
 def _drains(run: Run, lane: Lane) -> bool:
@@ -121,8 +128,21 @@ def _interrupted(run: Run, lane: Lane, now: float) -> str:
     step = run.plan.runbook.steps[lane.step] if lane.step < len(run.plan.runbook.steps) else None
     rule = None if step is None else step.when_guard_breaks
     left = 0.0 if rule is None else rule.grace - (now - since)
-    asks = f", asks in {left:.0f}s" if left > 0 else ""
-    return f"INTERRUPTED {now - since:.0f}s{asks}"
+    return _asks_first(left, f"INTERRUPTED {seconds(now - since)}")
+
+
+def _without_progress(run: Run, lane: Lane, now: float) -> tuple[int, str] | None:
+    """A drain whose number has not fallen for long, though nothing says why; None while it falls, or is not read."""
+    still = now - lane.moved_at
+    rule = run.plan.runbook.steps[lane.step].when_stalled
+    if rule is None or len(lane.gauge) < _READ_TWICE or still < _NO_PROGRESS_S:
+        return None
+    return TROUBLE, _asks_first(rule.after - still, f"no progress for {seconds(still)}")
+
+
+def _asks_first(left: float, what: str) -> str:
+    """What comes next stands first: a narrow terminal cuts the end."""
+    return f"asks in {seconds(left)}, {what}" if left >= 1 else what
 
 
 def rows_of(run: Run, positions: Positions, full: Mapping[str, float], now: float, slo: float) -> list[Row]:
@@ -140,7 +160,8 @@ def totals_of(rows: Iterable[Row], slo: float) -> Totals:
         done=sum(row.rank == DONE for row in every),
         running=sum(row.rank in (LATE, RUNS, ROLLING_BACK) for row in every),
         asking=sum(row.rank == ASKS for row in every),
-        troubled=sum(row.rank in (STOPPED, TROUBLE, ENDED) for row in every),
+        troubled=sum(row.rank in (STOPPED, TROUBLE) for row in every),
+        ended=sum(row.rank == ENDED for row in every),
         queue=sum(queues) if queues else None,
         rate=sum(rates) if rates else None,
         over_slo=sum(row.outage is not None and row.outage >= slo for row in every),

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import signal
 import sys
 import threading
 from collections.abc import Callable, Iterator
@@ -24,6 +26,8 @@ from orchestrator.model import events as ev
 from orchestrator.reports.wording import both_active, direction, sentence
 
 _NARROWEST = 40
+# Of many services: what was silent for so long is a line again.
+_AGAIN_AFTER_S = 10.0
 # How often it is drawn. Many services take longer to draw, and are read as a whole.
 _PER_SECOND = ((100, 4.0), (500, 2.0))
 
@@ -51,6 +55,7 @@ class LiveScreen:
         self.pane = Pane()
         self._view = View(positions, slo, self._signs, self.pane)
         self._began: dict[str, float] = {}
+        self._told_at: dict[str, float] = {}  # when a service last reported something in these words
         self._said: set[tuple[str, str | None, str]] = set()
         self._lock = threading.Lock()
         self._moving: Live | None = None
@@ -117,6 +122,17 @@ class LiveScreen:
         """No key is read any more, and the terminal is as it was. A signal handler may call it."""
         if self._keyboard is not None:
             self._keyboard.stop()
+
+    def suspend(self) -> None:
+        """Ctrl-Z: stop this process, with the terminal as it was; draw again once it is continued. Not in a signal
+        handler, which may have come while a line is written."""
+        self.quiet(True)
+        if self._keyboard is not None:
+            self._keyboard.give_back()
+        os.kill(os.getpid(), signal.SIGSTOP)
+        if self._keyboard is not None:
+            self._keyboard.take()
+        self.quiet(False)
 
     def say(self, text: str) -> None:
         """A line that stays, from any thread."""
@@ -214,8 +230,14 @@ class LiveScreen:
                 if is_few or self._is_new(event.gate, event.item, f"{ruling.choice} {ruling.by} {ruling.reason}"):
                     self._print(record, run, service)
             case _:
-                if is_few or matters(event):
+                if is_few or (matters(event) and text is not None and self._is_news(text, service, record.at)):
                     self._print(record, run, service)
+
+    def _is_news(self, text: str, service: str, at: float) -> bool:
+        """What many services report in the same words is one line; the table has all of them."""
+        words = text.replace(service, "")
+        last, self._told_at[words] = self._told_at.get(words, -_AGAIN_AFTER_S), at
+        return at - last >= _AGAIN_AFTER_S
 
     def _is_new(self, gate: str, item: str | None, why: str) -> bool:
         """The same question of many services is one line."""

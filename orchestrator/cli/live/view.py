@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
+from orchestrator.ages import seconds
 from orchestrator.cli.live.frame import (
     ALARM,
     HEAD,
@@ -19,7 +20,6 @@ from orchestrator.cli.live.frame import (
     folded,
     heading,
     row_line,
-    seconds,
     shortened,
     totals_line,
     width_of,
@@ -151,8 +151,12 @@ class View:
     def _keys(self, listed: int, services: int) -> str:
         if self.typing:
             return f"filter: {self.wanted}_  (Enter keeps it, Esc clears it)"
-        part = f"{self.top + 1}-{min(listed, self.top + self._height)} of {listed}" if listed > self._height else ""
-        some = f"filter '{self.wanted}': {listed} of {services}" if self.wanted else ""
+        part = (
+            f"{self.top + 1:,}-{min(listed, self.top + self._height):,} of {listed:,}"
+            if listed > self._height
+            else ""
+        )
+        some = f"filter '{self.wanted}': {listed:,} of {services:,}" if self.wanted else ""
         if self.pane.has_keys:
             return "  ".join(word for word in ("type the answer; Tab: keys for the table", some, part) if word)
         back = "Esc back" if self.opened else "Enter open"
@@ -168,8 +172,8 @@ class View:
         ]
         for number, step in enumerate(steps):
             sign = self.signs.tick if number < lane.step else self.signs.here if number == lane.step else " "
-            note = f": {wait_text(run, service, now)}" if number == lane.step and not lane.ended else ""
-            texts.append(f"  {sign} [{number + 1}/{len(steps)}] {step.title}{note}")
+            note = wait_text(run, service, now) if number == lane.step and not lane.ended else ""
+            texts.append(f"  {sign} [{number + 1}/{len(steps)}] {step.title}{f': {note}' if note else ''}")
         for gate in lane.gates:
             texts.append(f"  ASKS {gate.gate}: {gate.why}: {' / '.join(gate.choices)}")
         texts += [f"    {text}" for text in self.told.get(service, ())]

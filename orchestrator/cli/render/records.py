@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import time
+from collections.abc import Sequence
 from contextlib import closing
 from pathlib import Path
 
@@ -12,13 +13,14 @@ from orchestrator.cli.render.outcome import report_lines
 from orchestrator.cli.render.screen import event_line, stands
 from orchestrator.cli.render.terminal import say, show, show_json, show_stored
 from orchestrator.core.position import Positions
-from orchestrator.counting import counted
+from orchestrator.counting import counted, named
 from orchestrator.errors import DefinitionError
 from orchestrator.journal.lease import leader
 from orchestrator.model import events as ev
 from orchestrator.operations.find_run import find_run
-from orchestrator.operations.runs.run_document import document_of, exported
+from orchestrator.operations.runs.run_document import asked_once, document_of, exported
 from orchestrator.operations.runtime import Tools
+from orchestrator.reports.document import OpenQuestion
 from orchestrator.reports.report import build, run_and_report
 from orchestrator.reports.wording import called, direction, sentence
 
@@ -44,9 +46,18 @@ def print_run(tools: Tools, name: str | None, *, as_json: bool) -> None:
         for step in lane.steps:
             took = "" if step.seconds is None else f" ({step.seconds:.2f}s)"
             show(f"    {step.status:<11} {step.title}{took}{': ' + step.note if step.note else ''}")
-    for question in document.questions:
-        show(f"  OPEN QUESTION for {question.service or 'the whole run'}: {question.why}")
-        show(f"    {question.answer}")
+    for line in question_lines(name, document.questions):
+        show(line)
+
+
+def question_lines(name: str, questions: Sequence[OpenQuestion], most: int | None = None) -> list[str]:
+    """What the run asks, and what to type elsewhere to answer it: at most so many questions."""
+    asked, lines = asked_once(name, questions), []
+    for one in asked[:most]:
+        lines += [f"  OPEN QUESTION for {named(one.services) if one.services else 'the whole run'}: {one.why}"]
+        lines += [f"    {one.answer}"]
+    left = 0 if most is None else len(asked) - most
+    return [*lines, f"  and {counted(left, 'more question')}"] if left > 0 else lines
 
 
 def print_story(tools: Tools, name: str | None, *, as_json: bool) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from typing import Protocol
 
+from orchestrator.ages import seconds
 from orchestrator.cli.render.terminal import say, show_json
 from orchestrator.clock import iso
 from orchestrator.core.drain_estimate import forecast
@@ -20,6 +21,8 @@ LANES_SHOWN = 8
 _LINE_EVERY = 1.0
 # The longest pauses between readings in a runbook are 5 s and 10 s, so no wait is silent for longer than 10 s.
 _REMINDED_EVERY = 5.0
+# Seconds without progress of a drain from which on that is said: longer than the longest pause between its readings.
+_NO_PROGRESS_S = 10.0
 
 
 class Screen(Protocol):
@@ -132,7 +135,7 @@ class PlainScreen:
             return None
         self._reminded[who] = record.at
         others = sum(not lane.ended for lane in run.lanes.values()) - 1
-        return f"waiting: {awaited}" + (f" ({others} more services are under way)" if not who and others else "")
+        return f"waiting: {awaited}" + (f" ({others:,} more services are under way)" if not who and others else "")
 
     def quiet(self, yes: bool) -> None:
         """Lines may come between; nothing is redrawn."""
@@ -161,7 +164,7 @@ def outage_of_all(run: Run, positions: Positions, now: float) -> str:
     if not dark:
         return ""
     longest = outage(min(dark, key=lambda one: one.nobody_since or 0.0), run.plan, now)
-    return longest if len(run.lanes) == 1 else f"{longest} ({len(dark)} of {len(run.lanes)} services)"
+    return longest if len(run.lanes) == 1 else f"{longest} ({len(dark):,} of {len(run.lanes):,} services)"
 
 
 def matters(event: ev.Event) -> bool:
@@ -201,13 +204,15 @@ def drain_text(run: Run, service: str, now: float) -> str:
     rest = left(run.plan.runbook.steps[lane.step].progress, seen.depth, run.plan.runbook.family)
     if lane.guard_broke_at is not None:
         since = lane.guard_broke_at if lane.waiting_since is None else lane.waiting_since
-        return f"{rest}, INTERRUPTED for {now - since:.0f}s"
+        return f"{rest}, INTERRUPTED for {seconds(now - since)}"
     if seen.depth == 0:
         return rest
     if lane.stalled:
         return f"{rest}, STALLED"
     if seen.rate is None or seen.eta is None:
-        return f"{rest}, rate not known yet"
+        still = now - lane.moved_at
+        no_progress = len(lane.gauge) > 1 and still >= _NO_PROGRESS_S
+        return f"{rest}, no progress for {seconds(still)}" if no_progress else f"{rest}, rate not known yet"
     return f"{rest}, {seen.rate:,.0f}/s, {_eta(seen.eta)} to go"
 
 

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from contextlib import closing
+from contextlib import ExitStack, closing
 
-from orchestrator.characters import typed
-from orchestrator.cli.render.records import print_run
+from orchestrator.cli.render.records import print_run, question_lines
 from orchestrator.cli.render.screen import JsonScreen, PlainScreen
 from orchestrator.cli.render.terminal import can_redraw, say, show_json
+from orchestrator.cli.runs.signals import on_ctrl_z
 from orchestrator.core.position import Positions
 from orchestrator.core.run import Run
 from orchestrator.journal.journal import Journal
@@ -55,6 +55,7 @@ class _View:
     def __init__(self, tools: Tools, run: Run, slo: float, *, as_json: bool) -> None:
         self._positions = Positions(run.plan)
         self._live = None
+        self._suspending = ExitStack()  # a process that only follows may be suspended
         if as_json:
             self._screen: JsonScreen | PlainScreen | None = JsonScreen(self._positions)
         elif not can_redraw():
@@ -64,6 +65,7 @@ class _View:
 
             self._screen = None
             self._live = LiveScreen(self._positions, tools.clock.now, slo=slo, takes_keys=True)
+            self._suspending.enter_context(on_ctrl_z(self._live.suspend))
 
     def take(self, record: ev.Record, run: Run, *, is_new: bool) -> None:
         """One more record. On a screen the old ones only make the picture."""
@@ -72,32 +74,14 @@ class _View:
             self._live.is_muted = not is_new
             self._live(record, run)
             if isinstance(record.event, ev.GateOpened | ev.GateDecided | ev.GateWithdrawn | ev.LaneEnded):
-                self._live.pane.show(_questions(record.run, run))
+                self._live.pane.show(question_lines(record.run, list(open_questions(record.run, run)), _QUESTIONS))
         elif self._screen is not None and (is_new or isinstance(self._screen, JsonScreen)):
             self._screen(record, run)
 
     def close(self) -> None:
         """Take away what moves."""
+        self._suspending.close()
         if self._live is not None:
             self._live.close()
         elif self._screen is not None:
             self._screen.close()
-
-
-def _questions(name: str, run: Run) -> list[str]:
-    """What the run asks now, and what to type elsewhere to answer it; the same question of many services once."""
-    asked: dict[tuple[str, str], list[str]] = {}
-    answers: dict[tuple[str, str], str] = {}
-    for one in open_questions(name, run):
-        key = (one.gate, one.why.replace(one.service or "", ""))
-        asked.setdefault(key, []).append(one.service or "the whole run")
-        answers.setdefault(key, one.answer)
-    lines = []
-    for (gate, why), services in list(asked.items())[:_QUESTIONS]:
-        more = f" and {len(services) - 1} more" if len(services) > 1 else ""
-        answer = answers[gate, why]
-        if more:  # without a name it is for all of them
-            answer = answer.replace(f" {typed(services[0])} --gate ", " --gate ")
-        lines += [f"  OPEN QUESTION {gate}, {services[0]}{more}: {why}", f"    {answer}"]
-    left = len(asked) - _QUESTIONS
-    return [*lines, f"  and {left} more questions"] if left > 0 else lines

@@ -9,6 +9,7 @@ from types import MappingProxyType
 from orchestrator.cli.render.terminal import show, show_json
 from orchestrator.cli.runs.lead import lead_again
 from orchestrator.core.run import Run, fold
+from orchestrator.counting import named
 from orchestrator.errors import DefinitionError
 from orchestrator.model import events as ev
 from orchestrator.operations.find_run import find_open_run
@@ -51,7 +52,7 @@ def decide_for(tools: Tools, name: str | None, decision: Decision, *, as_json: b
     """Leave an answer for the process that leads the run, or for the one that will. Returns the exit code."""
     with closing(tools.journal()) as journal:
         noted = note_decision(tools, journal, name, decision)
-    words = f"{decision.choice} for {', '.join(noted.services)}"
+    words = f"{decision.choice} for {named(noted.services)}"
     told = f"passed on to the process that leads it: {words}"
     alone = f"noted: {words}; no process leads it: failover resume {noted.name}"
     _tell(noted.name, noted.run, told if noted.is_led else alone, noted.services, as_json)

@@ -14,6 +14,7 @@ from orchestrator.cli.live.rows import OUTAGE_SLO_S
 from orchestrator.cli.render.outcome import show_result
 from orchestrator.cli.render.screen import JsonScreen, PlainScreen
 from orchestrator.cli.render.terminal import can_redraw, is_attended, say, say_at_once
+from orchestrator.cli.runs.signals import on_ctrl_z
 from orchestrator.core.position import Positions
 from orchestrator.core.run import Run
 from orchestrator.engine.engine import Engine
@@ -33,6 +34,11 @@ if TYPE_CHECKING:
     from orchestrator.cli.live.screen import LiveScreen
 
 _SIGNALS = (signal.SIGINT, signal.SIGTERM)
+# A process that leads a run and is suspended leaves its services as they are at that moment: perhaps with no active site.
+_NOT_SUSPENDED = (
+    "Ctrl-Z does not suspend a run: its services could be left without an active site. "
+    "Ctrl-C stops it at the next safe point."
+)
 _SHOW_CURSOR = "\x1b[?25h"
 
 
@@ -75,7 +81,7 @@ def _lead(
     prompter: list[Observer] = [] if front.desk is None else [front.desk]
     observers: list[Observer] = [front.positions, *prompter, front.screen]
     with leading(tools, journal, taken, observers=observers, desk=front.desk, tell=say) as engine:
-        with front.shown(), _pausing(engine, front.patience, front.release):
+        with front.shown(), _pausing(engine, front.patience, front.release), on_ctrl_z(lambda: say(_NOT_SUSPENDED)):
             engine.run(policy=policy, abort=abort)
         report = journal.insist(lambda: build(journal.records(taken.name)))
         verdict = None if abort is None else verdict_on_abort(report)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import signal
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from types import FrameType
 
@@ -27,6 +27,25 @@ def until_stopped() -> Iterator[None]:
         return
     finally:
         signal.signal(signal.SIGTERM, before)
+
+
+@contextmanager
+def on_ctrl_z(do: Callable[[], None]) -> Iterator[None]:
+    """Within the block, Ctrl-Z does this and nothing else, in a thread: a handler may have broken into a line that is
+    being written. What is ignored stays ignored."""
+
+    def handle(number: int, frame: FrameType | None) -> None:
+        threading.Thread(target=do, name="ctrl-z", daemon=True).start()
+
+    is_main = threading.current_thread() is threading.main_thread()
+    if not is_main or signal.getsignal(signal.SIGTSTP) is signal.SIG_IGN:
+        yield
+        return
+    before = signal.signal(signal.SIGTSTP, handle)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTSTP, before)
 
 
 @contextmanager

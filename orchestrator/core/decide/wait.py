@@ -138,7 +138,8 @@ def _on_stall(plan: ev.Plan, lane: Lane, step: Step, now: float, attended: bool)
         return emit(ev.Stalled(step=step.id, gauge=lane.gauge[-1][1]))
     gate = lane.open_gate(rule.gate)
     if gate is None:
-        why = f"no progress for {now - lane.moved_at:.0f}s with {lane.gauge[-1][1]:.0f} left; the guard holds"
+        # Without the lane's own numbers: what many services ask in the same words is asked once.
+        why = f"no progress for {rule.after:.0f}s; the guard holds"
         return emit(opened(lane, rule, step.id, why=why, at_risk=_at_risk(plan, lane, step)))
     return _answer(plan, lane, rule, gate, now, attended, _looking_on(lane, step, now))
 

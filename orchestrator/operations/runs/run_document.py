@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import shlex
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import closing
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -88,19 +88,48 @@ def open_questions(name: str, run: Run) -> Iterator[OpenQuestion]:
         )
     for lane in run.lanes.values():
         for gate in lane.gates:
-            item = f" --item {shlex.quote(gate.item)}" if gate.item else ""
-            answer = (
-                f"failover decide {'|'.join(gate.choices)} {typed(lane.service)} --gate {gate.gate}{item} --run {name} "
-                "--reason '…'"
-            )
             yield OpenQuestion(
                 service=lane.service,
                 gate=gate.gate,
                 item=gate.item,
                 why=gate.why,
                 choices=gate.choices,
-                answer=answer,
+                answer=_decide(name, gate.choices, [lane.service], gate.gate, gate.item),
             )
+
+
+@dataclass(frozen=True, slots=True)
+class AskedOnce:
+    """The same question of one or more services. ``services`` is empty where it is about the whole run."""
+
+    services: tuple[str, ...]
+    why: str
+    answer: str
+
+
+def asked_once(name: str, questions: Sequence[OpenQuestion]) -> list[AskedOnce]:
+    """Questions in the same words as one, with the command that answers it for all of its services."""
+    found: dict[tuple[object, ...], list[OpenQuestion]] = {}
+    for one in questions:
+        words = one.why.replace(one.service or "", "")
+        found.setdefault((one.gate, one.item, one.choices, words), []).append(one)
+    return [_as_one(name, same, questions) for same in found.values()]
+
+
+def _as_one(name: str, same: Sequence[OpenQuestion], questions: Sequence[OpenQuestion]) -> AskedOnce:
+    first, services = same[0], tuple(one.service for one in same if one.service is not None)
+    if len(same) == 1:
+        return AskedOnce(services, first.why, first.answer)
+    # Without a name the answer is for whoever asks at this gate, in other words too.
+    is_whole_gate = len(same) == sum((one.gate, one.item) == (first.gate, first.item) for one in questions)
+    names = () if is_whole_gate else services
+    return AskedOnce(services, first.why, _decide(name, first.choices, names, first.gate, first.item))
+
+
+def _decide(run: str, choices: Sequence[str], services: Sequence[str], gate: str, item: str | None) -> str:
+    words = ["failover", "decide", "|".join(choices), *map(typed, services), "--gate", gate]
+    words += ["--item", shlex.quote(item)] if item else []
+    return " ".join([*words, "--run", run, "--reason", "'…'"])
 
 
 def exported(journal: Journal, name: str) -> Iterator[dict[str, Any]]:
