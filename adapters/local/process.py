@@ -122,6 +122,7 @@ def run(
             if ended.code is not None:
                 with suppress(OSError, subprocess.TimeoutExpired):
                     lifeline.write(b".")
+                    select.select([news], [], [], _GONE_S)  # it closes with the guardian; `wait` alone would sleep
                     guardian.wait(_GONE_S)
         finally:
             if guardian.returncode is None:  # also when this process is told to end
