@@ -108,7 +108,8 @@ class DeclaredAdapter:
                 port=device.port,
                 database=database,
             )
-            self._sql[database] = Database(url, declared.arguments, self._where, self._site.connect_timeout)
+            patience_s = self._site.connect_timeout
+            self._sql[database] = Database(url, declared.arguments, self._where, patience_s, self._context)
         return self._sql[database]
 
     def _session(self, protocol: str) -> Requests[Any]:

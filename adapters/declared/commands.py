@@ -7,10 +7,12 @@ from __future__ import annotations
 
 import os
 import re
+import shlex
 from collections.abc import Callable, Mapping, Sequence
 from shutil import which
 from typing import TYPE_CHECKING, Any
 
+from adapters.declared.heard import ended_text, told
 from adapters.local.process import Waiting, run
 from orchestrator.errors import AuthenticationFailed, CommandTimedOut, Unreachable
 from orchestrator.family.contract import AdapterContext
@@ -54,9 +56,13 @@ class Commands:
         start."""
         values = {name: str(value) for name, value in {**self._values, "service": service, **args}.items()}
         words = filled(asked.argv, values)
-        if asked.ssh is not None:
-            return self._remote().run(words, asked.timeout)
-        return self._run_here(words, values, asked.timeout)
+        with told(self._context, self._where, shlex.join(words)) as exchange:
+            if asked.ssh is not None:
+                code, output = self._remote().run(words, asked.timeout)
+            else:
+                code, output = self._run_here(words, values, asked.timeout)
+            exchange.answer = ended_text(code, output)
+        return code, output
 
     def _remote(self) -> RemoteCommands:
         """Those that run at the site; nothing connects yet."""

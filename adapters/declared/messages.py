@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
+from adapters.declared.heard import told
 from adapters.declared.requests import Answer, Requests, Values, head_of
 from orchestrator.errors import (
     AdapterError,
@@ -32,7 +33,6 @@ from orchestrator.errors import (
 )
 from orchestrator.family.contract import AdapterContext
 from orchestrator.model.declared.requests import MessageFile, filled
-from orchestrator.model.exchanges import Exchange
 from orchestrator.model.inventory import SecretRef, Site, is_this_machine
 
 if TYPE_CHECKING:
@@ -97,22 +97,12 @@ class Messages(Requests[MessageFile]):
         if self._context.read_only and not is_read:
             raise Forbidden(f"{head_of(request, values)} is not sent: this session only reads", device=self.where)
         subject = self._subject(request, values)
-        asked_at = self._context.clock.now()
-        try:
-            text = self._text(subject, b"" if body is None else json.dumps(body).encode(), timeout_s)
-        except AdapterError as error:
-            self._tell(subject, body, asked_at, is_read, failed=type(error).__name__, why=str(error))
-            raise
-        self._tell(subject, body, asked_at, is_read, answer=text)
+        payload = "" if body is None else json.dumps(body)
+        with told(self._context, self.where, f"request {subject} {payload}".strip()) as exchange:
+            exchange.answer = text = self._text(subject, payload.encode(), timeout_s)
         code, words = _error_in(text)
         says = f"{subject} was answered with error {code}: {words}" if code else f"{subject} was answered"
         return Answer(code, text, not code or code in request.errors, says)
-
-    def _tell(self, subject: str, body: Any, asked_at: float, is_read: bool, **heard: str) -> None:
-        witness = self._context.witness
-        if witness is not None and is_read:
-            sent = f"request {subject}" + ("" if body is None else f" {json.dumps(body)}")
-            witness.heard(Exchange(self.where, sent, asked_at, self._context.clock.now(), **heard))  # type: ignore[arg-type]
 
     def _subject(self, request: MessageFile, values: Values) -> str:
         """Raises ``CommandRejected`` for a part that would be another subject. The dots of an option are its own."""

@@ -17,6 +17,7 @@ from sqlalchemy import URL, Connection, Engine, create_engine, text
 from sqlalchemy.exc import ArgumentError, DBAPIError, NoSuchModuleError, SQLAlchemyError
 from sqlalchemy.pool import StaticPool
 
+from adapters.declared.heard import rows_text, statement_line, told
 from orchestrator.errors import (
     AuthenticationFailed,
     CommandRejected,
@@ -26,6 +27,7 @@ from orchestrator.errors import (
     Unreachable,
     UnreadableReply,
 )
+from orchestrator.family.contract import AdapterContext
 from orchestrator.model.declared.file import MadeFile, bound_in
 
 # SQLSTATE classes (ISO/IEC 9075-2, section 24): a log-in that is refused; and what ends a session.
@@ -47,8 +49,16 @@ def driver_problem(driver: str) -> str:
 class Database:
     """The database of one site. ``where`` names it in errors."""
 
-    def __init__(self, url: URL, arguments: Mapping[str, Any], where: str, connect_timeout_s: float) -> None:
+    def __init__(
+        self,
+        url: URL,
+        arguments: Mapping[str, Any],
+        where: str,
+        connect_timeout_s: float,
+        context: AdapterContext,
+    ) -> None:
         self._where = where
+        self._context = context
         self._connection: Connection | None = None
         try:
             self._engine: Engine = create_engine(
@@ -95,13 +105,17 @@ class Database:
 
     def _rows(self, statement: str, values: Mapping[str, Any] | None, timeout_s: float) -> list[Mapping[str, Any]]:
         """``values`` None: the statement is sent as it is; the database made it, and a colon in it names nothing."""
-        self.open()
-        with self._asked(timeout_s) as connection:
-            if values is None:
-                found = connection.exec_driver_sql(statement, execution_options={"no_parameters": True})
-            else:
-                found = connection.execute(text(statement), _bound(statement, values))
-            return [dict(row) for row in found.mappings()] if found.returns_rows else []
+        bound = {} if values is None else _bound(statement, values)
+        with told(self._context, self._where, statement_line(statement, bound)) as exchange:
+            self.open()
+            with self._asked(timeout_s) as connection:
+                if values is None:
+                    found = connection.exec_driver_sql(statement, execution_options={"no_parameters": True})
+                else:
+                    found = connection.execute(text(statement), bound)
+                rows: list[Mapping[str, Any]] = [dict(row) for row in found.mappings()] if found.returns_rows else []
+            exchange.answer = rows_text(rows)
+            return rows
 
     def alive(self, timeout_s: float) -> None:
         """See that the session still answers, and have a new one if not: what is sent next is then sent into no void.

@@ -24,14 +24,19 @@ def counters(tmp_path: Path) -> Counters:
 
 
 def test_it_is_moved(counters: Counters) -> None:
-    """Law: dry run, move, status and record work by the file alone; the dry run shows the words that the move sends."""
+    """Law: dry run, move, status and record work by the file alone; the dry run shows the words that the move sends, and
+    the wire log has them with the answers."""
     code, text = counters.run("controlled", "--service", "one", "--dry-run")
     assert code == 0, text
     assert f"{counters.folder}/ny.json gated" in text
     assert counters.role("ny") == "primary"
-    code, text = counters.run("controlled", "--service", "one", "--yes")
+    log = counters.folder / "wire.log"
+    code, text = counters.run("controlled", "--service", "one", "--yes", "-v", "--log-file", str(log))
     assert code == 0, text
     assert (counters.role("ny"), counters.role("nj")) == ("gated", "primary")
+    assert f"> cat {counters.folder}/ny.json: 1 line (" in text
+    assert f"{counters.folder}/ny.json gated: 0 lines (" in log.read_text()
+    assert '"role": "gated"' in log.read_text()
     code, text = counters.run("status")
     assert code == 0, text
     code, text = counters.run("runs", "show")

@@ -18,6 +18,7 @@ from orchestrator.errors import DefinitionError, Forbidden
 from orchestrator.family.contract import Adapter, AdapterContext, Call
 from orchestrator.family.secrets import SecretStore
 from orchestrator.model.declared.file import FamilyFile
+from orchestrator.model.exchanges import Exchange
 from orchestrator.model.inventory import Site
 from orchestrator.model.outcome import Effect, Failure
 from tests.families.declared_messages import PASSWORD, VALVE, Plant, served
@@ -51,7 +52,20 @@ def port(plant: Plant) -> Iterator[int]:
         yield port
 
 
-def adapter_at(port: int, *, read_only: bool = False, password: str = PASSWORD, **options: Any) -> Adapter:
+class Ears:
+    """A witness that keeps what it hears."""
+
+    def __init__(self) -> None:
+        self.lines: list[str] = []
+
+    def heard(self, exchange: Exchange) -> None:
+        """One more."""
+        self.lines.append(f"{exchange.sent.split(' {')[0]}: {exchange.failed or exchange.answer[:7]}")
+
+
+def adapter_at(
+    port: int, *, read_only: bool = False, password: str = PASSWORD, ears: Ears | None = None, **options: Any
+) -> Adapter:
     """The adapter of a site whose server listens at ``port``."""
     family = family_of(FamilyFile.model_validate(VALVE), None)
     site = Site.model_validate(
@@ -64,7 +78,7 @@ def adapter_at(port: int, *, read_only: bool = False, password: str = PASSWORD, 
             "options": {"room": "A", "pipes": ["cold", "hot"], "mate": "W", "scheme": "nats", **options},
         }
     )
-    context = AdapterContext(SystemClock(), SecretStore(), read_only=read_only)
+    context = AdapterContext(SystemClock(), SecretStore(), read_only=read_only, witness=ears)
     kind = family.adapters["valve"]
     return cast("Adapter", kind(site, context))  # type: ignore[call-arg]
 
@@ -104,9 +118,9 @@ def test_what_is_read(plant: Plant, port: int) -> None:
 
 def test_what_is_done(plant: Plant, port: int) -> None:
     """Law: a document is read, and sent whole with what the file changes; the lease is asked for between the two. The dry
-    run shows both."""
-    permit = Anytime(plant)
-    with closing(adapter_at(port)) as adapter:
+    run shows both, and the wire log has every message."""
+    permit, ears = Anytime(plant), Ears()
+    with closing(adapter_at(port, ears=ears)) as adapter:
         [result] = adapter.apply("open", [Call("one")], permit)
         assert result.effect is Effect.ACCEPTED, result.detail
         assert plant.valve == {"room": "A", "size": 3, "pipes": ["cold", "hot"], "by": "ops"}
@@ -123,6 +137,7 @@ def test_what_is_done(plant: Plant, port: int) -> None:
         "request V.SET.A.one",
         "request V.FORGET.A",
     ]
+    assert [line.split(":")[0] for line in ears.lines] == [line.split(" {")[0] for line in plant.heard]
     assert list(result.sent) == [
         'request V.SET.A.one {"service": "one"} with the answer of request W.INFO.A.one at /valve as valve, '
         "but next /waiting + 1, no pipes",

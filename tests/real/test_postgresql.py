@@ -34,18 +34,23 @@ def has_all(load: Load, site: Site) -> None:
 
 
 def test_there_and_back_under_load(shared: Pair) -> None:
-    """Law: a controlled move and the way back lose no accepted row, and leave one primary that the other one follows."""
+    """Law: a controlled move and the way back lose no accepted row, and leave one primary that the other one follows. The
+    wire log has the statements and the commands."""
+    log = shared.folder / "wire.log"
     with Load(shared) as load:
         wait_for(lambda: len(load.accepted) > 50)
         for _ in range(2):
             source, target = in_order(shared)
-            code, text = shared.run("controlled", "--service", "shop", "--from", source.name, "--yes")
+            words = ["--service", "shop", "--from", source.name, "--yes", "--log-file", str(log)]
+            code, text = shared.run("controlled", *words)
             assert code == 0, text
             assert (source.is_standby, target.is_standby) == (True, False)
             before = len(load.accepted)
             wait_for(lambda before=before: len(load.accepted) > before + 20)
     for site in shared.sites.values():
         has_all(load, site)
+    for sent in ("pg_promote(false)", '"service": "shop"', "-m fast -W stop", "Database cluster state"):
+        assert log.read_text().count(sent) >= 2, sent
 
 
 @pytest.mark.parametrize("seed", [1, *(pytest.param(one, marks=pytest.mark.long) for one in range(2, 26))])
