@@ -29,6 +29,12 @@ def spelled_out(text: str) -> str:
     return STEERING.sub(lambda found: found[0].encode("unicode_escape").decode("ascii"), text)
 
 
+def printable(text: str, limit: int = 300) -> str:
+    """``text`` on one line, without control characters, cut to ``limit`` characters."""
+    shown = " ".join("".join(letter if letter.isprintable() else " " for letter in text).split())
+    return shown if len(shown) <= limit else shown[: limit - 1] + "…"
+
+
 def typed(name: str) -> str:
     """A name of a service as an operator types it into a shell, as a plain word of a command. It holds no quotes
     (``site.SERVICE_NAME``); one that looks like an option is given as the value of one."""

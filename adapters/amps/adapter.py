@@ -8,16 +8,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from random import Random
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar, TypeAlias
 
 from adapters.amps.actions import ACTIONS, check_call, perform
 from adapters.amps.instances import AmpsInstance
 from adapters.amps.options import device_of, options_of
 from adapters.amps.paths import only_reads, reads_and_acts
 from adapters.amps.readings import READERS, SPECS
-from adapters.http.negotiate import ticket_auth
+from adapters.http.exchange import Limits
 from adapters.http.options import origin_of, proof_of, trust_of
-from adapters.http.session import HttpSession, Limits, Transport
 from orchestrator.errors import (
     AdapterError,
     CommandRejected,
@@ -33,7 +32,10 @@ from orchestrator.model.inventory import Device, Site
 from orchestrator.model.outcome import Effect, Failure
 from orchestrator.model.reading import Reading
 
-Wire = Callable[[Device], Transport | None]
+if TYPE_CHECKING:
+    from adapters.http.session import Transport
+
+Wire: TypeAlias = "Callable[[Device], Transport | None]"
 
 
 class AmpsAdminAdapter:
@@ -58,6 +60,10 @@ class AmpsAdminAdapter:
         by_ticket = options.auth == "negotiate"
         proof = (lambda: "") if by_ticket else proof_of(site, options, context.secrets)
         spread = random or Random()
+
+        # httpx is loaded to connect, and not to show what the adapter can do.
+        from adapters.http.negotiate import ticket_auth
+        from adapters.http.session import HttpSession
 
         def instance(device: Device) -> AmpsInstance:
             session = HttpSession(

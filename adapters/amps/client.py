@@ -8,12 +8,13 @@ look. Nothing is fetched ahead and no link of an answer is followed: a GET may c
 from __future__ import annotations
 
 import re
+from typing import TYPE_CHECKING
 
 from adapters.amps.document import Node, instance_in, yes_or_no
 from adapters.amps.paths import CONFIGURATION, is_look, look_at, may
+from adapters.http.exchange import Reply, Request
 from adapters.http.redirects import AS_IT_IS, not_carried_out
-from adapters.http.session import HttpSession, Reply, Request
-from adapters.http.translate import printable
+from orchestrator.characters import printable
 from orchestrator.errors import (
     AdapterError,
     AuthenticationFailed,
@@ -23,6 +24,9 @@ from orchestrator.errors import (
     UnreadableReply,
 )
 from orchestrator.family.retry import READ_MAY_RETRY, Retry
+
+if TYPE_CHECKING:
+    from adapters.http.session import HttpSession
 
 _OK = range(200, 300)
 # The request was understood, and refused: it had no effect.

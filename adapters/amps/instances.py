@@ -4,16 +4,19 @@ from __future__ import annotations
 
 import re
 from random import Random
+from typing import TYPE_CHECKING
 
 from adapters.amps.client import AdminReader, AdminWriter
 from adapters.amps.options import AdminAssumptions, AmpsOptions, ServiceOptions
 from adapters.amps.samples import Samples
 from adapters.amps.served import INTERVAL_S, Served, read_dumped, read_served
-from adapters.http.session import HttpSession
 from orchestrator.clock import Clock
 from orchestrator.errors import AdapterError, DefinitionError
 from orchestrator.family.retry import Backoff, Retry
 from orchestrator.model.inventory import Device, Site
+
+if TYPE_CHECKING:
+    from adapters.http.session import HttpSession
 
 _READING = Backoff(attempts_max=3, first_s=0.1, longest_s=1.0)
 # An instance reads its configuration once, when it starts: what it serves changes no more often than that.

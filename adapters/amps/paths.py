@@ -10,7 +10,7 @@ import re
 from typing import Literal
 from urllib.parse import quote
 
-from adapters.http.session import Request
+from adapters.http.exchange import Request
 from orchestrator.errors import Forbidden
 
 Collection = Literal["transports", "replication", "queues"]

@@ -9,8 +9,8 @@ from typing import Any
 from pydantic import ValidationError
 
 from adapters.declared.requests import Answer, Requests, Values, head_of, target_of
+from adapters.http.exchange import Limits, Reply, Request
 from adapters.http.options import HttpOptions, origin_of, proof_of, trust_of
-from adapters.http.session import HttpSession, Limits, Reply, Request
 from orchestrator.errors import AuthenticationFailed, DefinitionError
 from orchestrator.family.contract import AdapterContext
 from orchestrator.model.declared.requests import RequestFile
@@ -38,6 +38,9 @@ class Api(Requests[RequestFile]):
         device = site.devices[0].model_copy(update={"port": port})
         has_login = site.login is not None and site.login.password is not None
         self.where = device.name
+        # httpx is loaded to connect, and not to show what the adapter can do.
+        from adapters.http.session import HttpSession
+
         self._session = HttpSession(
             device.name,
             origin_of(device, options),

@@ -70,7 +70,7 @@ class Commands:
             # paramiko is loaded for a family whose commands go over SSH, and for no other.
             from adapters.ssh.commands import RemoteCommands
             from adapters.ssh.connect import SshConnector
-            from adapters.ssh.credentials import SshOptions
+            from adapters.ssh.options import SshOptions
 
             declared = self._file.connect.ssh
             assert declared is not None

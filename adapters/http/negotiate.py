@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import httpx
 
-from adapters.http.translate import printable
+from orchestrator.characters import printable
 from orchestrator.clock import Clock
 from orchestrator.errors import AuthenticationFailed, DefinitionError, UnreadableReply
 

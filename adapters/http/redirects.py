@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from urllib.parse import urlsplit
 
-from adapters.http.session import Reply
-from adapters.http.translate import printable
+from adapters.http.exchange import Reply
+from orchestrator.characters import printable
 from orchestrator.errors import CommandRejected
 
 AS_IT_IS = frozenset({307, 308})

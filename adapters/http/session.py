@@ -13,11 +13,12 @@ import ssl
 import threading
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import httpx
 
+from adapters.http.exchange import Limits, Reply, Request
 from adapters.http.translate import FOREIGN, translate
 from adapters.http.transport import DialledTransport
 from orchestrator.clock import Clock
@@ -30,43 +31,6 @@ BODY_MAX = 64 * 1024 * 1024  # bytes of an answer
 _UNAUTHORIZED = 401
 # httpx tells whoever listens the address of every request; that of a webhook is a password.
 logging.getLogger("httpx").addFilter(lambda record: record.levelno >= logging.WARNING)
-
-
-@dataclass(frozen=True, slots=True)
-class Request:
-    """``target`` is path and query exactly as they go out. ``is_read``: it changes nothing, and may be sent twice.
-    ``within_s``: seconds for this exchange, in place of those of the session."""
-
-    method: str
-    target: str
-    body: bytes | None = None
-    content_type: str = ""
-    is_read: bool = False
-    within_s: float | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Reply:
-    """``headers`` have lower-case names. The moments are of our own clock, seconds since the epoch."""
-
-    status: int
-    headers: Mapping[str, str]
-    body: bytes
-    asked_at: float
-    answered_at: float
-
-    @property
-    def text(self) -> str:
-        """The body, whatever it is, as text."""
-        return self.body.decode("utf-8", "replace")
-
-
-@dataclass(frozen=True, slots=True)
-class Limits:
-    """Seconds for making a connection, and for one exchange as a whole."""
-
-    connect_s: float
-    exchange_s: float
 
 
 class HttpSession:

@@ -12,6 +12,7 @@ from collections.abc import Iterator, Mapping
 
 import httpx
 
+from orchestrator.characters import printable
 from orchestrator.errors import (
     AdapterError,
     CommandTimedOut,
@@ -109,9 +110,3 @@ def _words(error: Exception) -> str:
     if isinstance(error, httpx.TimeoutException):
         return "no answer in time"
     return printable(str(error)) or type(error).__name__
-
-
-def printable(text: str, limit: int = 300) -> str:
-    """``text`` on one line, without control characters, cut to ``limit`` characters."""
-    shown = " ".join("".join(letter if letter.isprintable() else " " for letter in text).split())
-    return shown if len(shown) <= limit else shown[: limit - 1] + "…"

@@ -14,8 +14,9 @@ from urllib.parse import urlsplit
 
 import httpx
 
+from adapters.http.exchange import Limits, Request
 from adapters.http.options import HttpOptions, trust_of
-from adapters.http.session import HttpSession, Limits, Request
+from adapters.http.session import HttpSession
 from adapters.http.translate import FOREIGN, translate
 from orchestrator.clock import Clock
 from orchestrator.errors import Unreachable

@@ -17,9 +17,8 @@ from adapters.solace.readings import read_queues, read_replication, read_transac
 from adapters.solace.site_adapter import Reads, SiteAdapter
 from adapters.solace.site_readings import read_endpoints, read_fence, read_platform
 from adapters.solace.spec import READINGS, fence_spec
-from adapters.ssh.connect import SshConnector
-from adapters.ssh.credentials import SshOptions
 from adapters.ssh.line import Connect
+from adapters.ssh.options import SshOptions
 from orchestrator.errors import AuthenticationFailed, Forbidden, HostKeyRejected, Unreachable
 from orchestrator.family.contract import ActionSpec, AdapterContext, Call, Permit, ReadingSpec, Result, read_options
 from orchestrator.model.exchanges import Explanation
@@ -65,6 +64,9 @@ class SolaceCliAdapter(SiteAdapter[Node, Node]):
         options = read_options(site, SolaceOptions, adapter=self.name)
 
         def over_ssh(device: Device) -> Connect:
+            # paramiko is loaded to connect, and not to show what the adapter can do.
+            from adapters.ssh.connect import SshConnector
+
             return SshConnector(device, site, secrets=context.secrets, clock=context.clock, options=options)
 
         way_to = dial or over_ssh

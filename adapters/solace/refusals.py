@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 
-from adapters.ssh.translate import printable
+from orchestrator.characters import printable
 from orchestrator.errors import AdapterError, CommandRejected, NoSuchService, NotServing, UnreadableReply
 
 _REFUSED = re.compile(r"invalid command|\berror:|command not found|\bcommand failed\b|\bbusy\b", re.IGNORECASE)

@@ -16,8 +16,9 @@ from paramiko import Channel, PKey, Transport
 from paramiko.auth_handler import AuthHandler
 from paramiko.ssh_exception import AuthenticationException, BadAuthenticationType
 
-from adapters.ssh.credentials import SshOptions, keys_of
+from adapters.ssh.credentials import keys_of
 from adapters.ssh.hostkeys import Expected, HostKey, address_of, expected_of, verify
+from adapters.ssh.options import SshOptions
 from adapters.ssh.translate import FOREIGN, Stage, translate
 from orchestrator.clock import Clock
 from orchestrator.errors import AuthenticationFailed, Unreachable

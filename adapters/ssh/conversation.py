@@ -17,7 +17,7 @@ from typing import NoReturn
 
 from adapters.ssh.line import Line
 from adapters.ssh.terminal import Dialect, Prompt
-from adapters.ssh.translate import printable
+from orchestrator.characters import printable
 from orchestrator.clock import Clock
 from orchestrator.errors import (
     AdapterError,

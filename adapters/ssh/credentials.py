@@ -10,22 +10,13 @@ from pathlib import Path
 
 import paramiko
 from paramiko.ssh_exception import PasswordRequiredException
-from pydantic import BaseModel, ConfigDict, Field
 
+from adapters.ssh.options import SshOptions
 from adapters.ssh.translate import FOREIGN
 from orchestrator.errors import AuthenticationFailed
 from orchestrator.model.inventory import Login
 
 _USUAL_PLACES = ("~/.ssh/id_ed25519", "~/.ssh/id_ecdsa", "~/.ssh/id_rsa")
-
-
-class SshOptions(BaseModel):
-    """What a site's ``options`` may say about SSH. Both are off: a key no one named must not open a device."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
-    allow_agent: bool = Field(default=False, description="try the keys of the running SSH agent")
-    look_for_keys: bool = Field(default=False, description="try the key files in ~/.ssh")
 
 
 def keys_of(login: Login, options: SshOptions, passphrase: str | None, *, device: str) -> Iterator[paramiko.PKey]:

@@ -14,6 +14,7 @@ from paramiko import ssh_exception
 from paramiko.hostkeys import InvalidHostKey
 from paramiko.pkey import UnknownKeyType
 
+from orchestrator.characters import printable
 from orchestrator.errors import AdapterError, AuthenticationFailed, ConnectionLost, HostKeyRejected, Unreachable
 
 
@@ -109,9 +110,3 @@ def _words(error: BaseException | None) -> str:
             return "it ended the connection before it said that it speaks SSH, or said nothing in time"
         case _:
             return printable(str(error)) or type(error).__name__
-
-
-def printable(text: str, limit: int = 300) -> str:
-    """``text`` on one line, without control characters, cut to ``limit`` characters."""
-    shown = " ".join("".join(letter if letter.isprintable() else " " for letter in text).split())
-    return shown if len(shown) <= limit else shown[: limit - 1] + "…"

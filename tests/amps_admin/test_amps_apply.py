@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from adapters.amps.paths import act_on, is_action, is_look, look_at, only_reads, reads_and_acts
-from adapters.http.session import Request
+from adapters.http.exchange import Request
 from orchestrator.errors import AuthenticationFailed, Forbidden
 from orchestrator.family.contract import Call
 from tests.amps_admin.instance import answer

@@ -10,7 +10,7 @@ import pytest
 
 from adapters.amps.client import refusal_of
 from adapters.amps.reading_models import Instance, Transports
-from adapters.http.session import Reply
+from adapters.http.exchange import Reply
 from orchestrator.cli.main import main
 from orchestrator.clock import SystemClock
 from orchestrator.errors import DefinitionError

@@ -11,7 +11,7 @@ import pytest
 
 from adapters.amps.client import refusal_of
 from adapters.amps.options import options_of
-from adapters.http.session import Reply
+from adapters.http.exchange import Reply
 from orchestrator.errors import DefinitionError
 from orchestrator.model.inventory import Device, Login, Site
 

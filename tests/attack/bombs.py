@@ -16,7 +16,7 @@ from pathlib import Path
 from adapters.amps.config.configuration import read_instance
 from adapters.amps.document import instance_in
 from adapters.amps.served import read_served
-from adapters.http.session import Reply
+from adapters.http.exchange import Reply
 from adapters.http.xmldoc import MalformedXml, parse_xml
 from adapters.solace.dialect import SOLACE
 from adapters.solace.parse_queue import parse_queues

@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 
 from adapters.amps.config.bounded import STEPS_MAX, bounded
 from adapters.amps.config.configuration import read_instance
-from adapters.http.session import Reply
+from adapters.http.exchange import Reply
 from adapters.solace.semp.adapter import SolaceSempAdapter
 from adapters.solace.semp.envelope import Envelope, envelope_of, is_invalid_parameter
 from adapters.solace.semp.v1 import mate_in, oldest_in, redundancy_in, reply_root, spool_in

@@ -15,8 +15,9 @@ from urllib.parse import quote, quote_plus, unquote, unquote_plus
 import httpx
 import pytest
 
+from adapters.http.exchange import Limits, Request
 from adapters.http.options import HttpOptions, trust_of
-from adapters.http.session import HttpSession, Limits, Request
+from adapters.http.session import HttpSession
 from orchestrator.cli.render.terminal import redact_with
 from orchestrator.cli.wire_log import WireLog
 from orchestrator.clock import VirtualClock

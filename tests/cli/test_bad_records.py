@@ -11,7 +11,8 @@ from orchestrator.core.lane import Lane
 from orchestrator.core.run import Run
 from orchestrator.errors import DefinitionError, JournalUnavailable
 from orchestrator.model import events as ev
-from orchestrator.operations.runs.intervene import Decision, _asked
+from orchestrator.operations.runs.answers import Decision
+from orchestrator.operations.runs.intervene import _asked
 from simulator.embedded import embedded_layout
 from tests.cli.complaints import complained, untouched
 from tests.cli.shell import VPN, Shell

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import shutil
 import subprocess
 import sys
 from collections.abc import Mapping, Sequence
@@ -18,6 +19,7 @@ from orchestrator.cli.help import command_groups, option_groups
 from orchestrator.cli.lazy import command_tree
 from orchestrator.cli.main import app
 from pipeline.generator import Shape, TwoSites, write_small
+from tests.cli.shell import Shell
 
 pytestmark = pytest.mark.realtime
 
@@ -183,6 +185,59 @@ def test_the_first_line_comes_before_the_rest_is_loaded(command: str, tmp_path: 
     assert among(before, NOT_BEFORE_THE_FIRST_LINE) == []
     assert "sqlalchemy" in among(after, NOT_BEFORE_THE_FIRST_LINE), "control: it is loaded later"
     assert "adapters.declared" not in after, "nothing here is of a family that a file declares"
+
+
+@pytest.mark.parametrize(
+    ("command", "first", "later"),
+    [
+        ("simulate --seeds 1", "simulating 1 run, from seed 0", ("adapters", "proof", "simulator", "sqlalchemy")),
+        ("rehearse controlled Risk_VPN --fast", "making a copy of the pair", ("simulator", "sqlalchemy")),
+        ("resume last", "connecting to", ("cryptography", "orchestrator.engine.engine", "rich", "yaml")),
+        ("abort last", "connecting to", ("cryptography", "orchestrator.engine.engine", "rich", "yaml")),
+    ],
+)
+def test_a_line_comes_before_what_takes_long_to_load(
+    command: str, first: str, later: Sequence[str], stopped: Path, tmp_path: Path
+) -> None:
+    """Law: a command that needs much says what it does before it loads that."""
+    state = tmp_path / "state"
+    shutil.copytree(stopped, state)
+    before, after = loaded_around(first, command.split(), {"FAILOVER_STATE": str(state)})
+    assert among(before, later) == []
+    assert among(after, later) == list(later), "control: they are loaded later"
+
+
+@pytest.fixture(scope="module")
+def stopped(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A state directory with a run that stopped at its transactions, and needs an operator."""
+    state = tmp_path_factory.mktemp("state")
+    command = [sys.executable, "-m", "orchestrator.cli", "controlled", "Trading_VPN", "--yes", "--xa", "stop"]
+    ended = subprocess.run(command, env={**os.environ, "FAILOVER_STATE": str(state)}, capture_output=True)
+    assert ended.returncode == 6
+    return state
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "simulate --seeds 1",
+        "rehearse controlled Risk_VPN --fast",
+        "runbook explore solace/controlled --states 100",
+        "runbook lint solace/controlled",
+    ],
+)
+def test_machines_read_no_first_line(command: str, shell: Shell) -> None:
+    """Law: with --json, stderr has nothing but errors. Without it, an operator reads there what takes so long."""
+    assert shell(*command.split(), "--json").err == ""
+    assert shell(*command.split()).err != "", "control"
+
+
+def test_a_list_of_families_loads_no_session(tmp_path: Path) -> None:
+    """Law: what an adapter can do is shown without what it connects with."""
+    modules = loaded_with(tmp_path, ["family", "list"])
+    assert {"adapters.solace.semp.adapter", "adapters.amps.adapter"} <= modules, "control: all adapters are loaded"
+    sessions = ("httpx", "orchestrator.engine", "orchestrator.operations.conformance", "paramiko", "sqlalchemy")
+    assert among(modules, sessions) == []
 
 
 def test_help_builds_no_command() -> None:

@@ -9,8 +9,9 @@ from typing import Any
 import httpx
 import pytest
 
+from adapters.http.exchange import Limits, Request
 from adapters.http.options import HttpOptions, trust_of
-from adapters.http.session import HttpSession, Limits, Request
+from adapters.http.session import HttpSession
 from orchestrator.clock import VirtualClock
 from orchestrator.errors import CommandTimedOut, ConnectionLost, Forbidden, Unreachable, UnreadableReply
 from simulator.http.server import Incoming, Outgoing

@@ -7,7 +7,8 @@ import ssl
 import httpx
 import pytest
 
-from adapters.http.translate import FOREIGN, MAPPING, printable, translate
+from adapters.http.translate import FOREIGN, MAPPING, translate
+from orchestrator.characters import printable
 from orchestrator.errors import (
     CommandTimedOut,
     ConnectionLost,

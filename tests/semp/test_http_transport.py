@@ -12,8 +12,9 @@ from pathlib import Path
 import httpcore
 import pytest
 
+from adapters.http.exchange import Limits, Request
 from adapters.http.options import HttpOptions, trust_of
-from adapters.http.session import HttpSession, Limits, Request
+from adapters.http.session import HttpSession
 from adapters.http.transport import EXCEPTIONS
 from orchestrator.clock import Clock, SystemClock, VirtualClock
 from orchestrator.errors import ConnectionLost, Unreachable

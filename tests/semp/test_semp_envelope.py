@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from adapters.http.session import Reply
+from adapters.http.exchange import Reply
 from adapters.solace.semp.envelope import count_in, envelope_of, flag_in, size_of, status_refusal, text_in
 from orchestrator.errors import (
     AdapterError,

@@ -7,7 +7,7 @@ from xml.etree.ElementTree import Element
 
 import pytest
 
-from adapters.http.session import Reply
+from adapters.http.exchange import Reply
 from adapters.http.xmldoc import text_of
 from adapters.solace.parse_redundancy import Activity, Spool
 from adapters.solace.semp.v1 import redundancy_in, reply_root, spool_in

@@ -17,8 +17,9 @@ from typing import Any
 
 import pytest
 
+from adapters.http.exchange import Limits, Request
 from adapters.http.options import HttpOptions, trust_of
-from adapters.http.session import HttpSession, Limits, Request
+from adapters.http.session import HttpSession
 from adapters.solace.adapter import SolaceCliAdapter
 from adapters.solace.reading_models import Fence, ReplicationStatus
 from adapters.solace.semp.adapter import SolaceSempAdapter

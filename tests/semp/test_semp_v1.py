@@ -6,7 +6,7 @@ from xml.etree.ElementTree import Element
 
 import pytest
 
-from adapters.http.session import Reply
+from adapters.http.exchange import Reply
 from adapters.solace.parse_redundancy import Activity, Spool
 from adapters.solace.semp.v1 import (
     SHOW_MESSAGE_SPOOL,

@@ -14,8 +14,8 @@ from pydantic import SecretStr
 
 from adapters.solace.dialect import SOLACE
 from adapters.ssh.connect import SshConnector
-from adapters.ssh.credentials import SshOptions
 from adapters.ssh.hostkeys import HostKey
+from adapters.ssh.options import SshOptions
 from adapters.ssh.session import ShellSession
 from orchestrator.clock import SystemClock
 from orchestrator.errors import FailoverError

@@ -7,8 +7,8 @@ from pathlib import Path
 import paramiko
 import pytest
 
-from adapters.ssh.credentials import SshOptions
 from adapters.ssh.hostkeys import HostKey
+from adapters.ssh.options import SshOptions
 from orchestrator.errors import AuthenticationFailed, HostKeyRejected
 from tests.ssh.dialled import ed25519_file, pin, session
 from tests.ssh.scripted import ScriptedDevice

@@ -10,7 +10,8 @@ from paramiko import PKey, ssh_exception
 from paramiko.hostkeys import InvalidHostKey
 from paramiko.pkey import UnknownKeyType
 
-from adapters.ssh.translate import FOREIGN, MAPPING, Stage, printable, translate
+from adapters.ssh.translate import FOREIGN, MAPPING, Stage, translate
+from orchestrator.characters import printable
 from orchestrator.errors import (
     AuthenticationFailed,
     ConnectionLost,

@@ -6,8 +6,9 @@ from dataclasses import dataclass, field
 
 import pytest
 
+from adapters.http.exchange import Limits, Request
 from adapters.http.options import HttpOptions, trust_of
-from adapters.http.session import HttpSession, Limits, Request
+from adapters.http.session import HttpSession
 from adapters.solace.dialect import SOLACE
 from adapters.ssh.session import ShowSession
 from orchestrator.clock import VirtualClock

@@ -6,10 +6,10 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from random import Random
-from typing import ClassVar, cast
+from typing import TYPE_CHECKING, ClassVar, TypeAlias, cast
 
+from adapters.http.exchange import Limits, Request
 from adapters.http.options import HttpOptions, origin_of, proof_of, trust_of
-from adapters.http.session import HttpSession, Limits, Request, Transport
 from adapters.solace.fencing import SET_BACKBONE, backbone_spec, shut_interface
 from adapters.solace.semp.actions import ACTIONS, interface_change, perform
 from adapters.solace.semp.browsing import browse_endpoint, count_endpoint, list_endpoints
@@ -60,12 +60,15 @@ from orchestrator.model.exchanges import Explanation
 from orchestrator.model.inventory import Device, Site
 from orchestrator.model.outcome import Effect
 
+if TYPE_CHECKING:
+    from adapters.http.session import Transport
+
 
 class SempOptions(HttpOptions):
     """What a site's ``options`` may say to this adapter."""
 
 
-Wire = Callable[[Device], Transport | None]
+Wire: TypeAlias = "Callable[[Device], Transport | None]"
 _READS: Reads[SempReader] = Reads(
     services={
         "replication": read_replication,
@@ -127,6 +130,9 @@ class SolaceSempAdapter(SiteAdapter[Node, SempReader]):
         trust, proof = trust_of(options), proof_of(site, options, context.secrets)
         allows = only_reads if context.read_only else _anything
         spread = random or Random()
+
+        # httpx is loaded to connect, and not to show what the adapter can do.
+        from adapters.http.session import HttpSession
 
         def node(device: Device) -> Node:
             session = HttpSession(

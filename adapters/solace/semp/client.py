@@ -9,16 +9,20 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 from xml.etree.ElementTree import Element
 
-from adapters.http.session import HttpSession, Reply, Request
+from adapters.http.exchange import Reply, Request
 from adapters.http.xmldoc import MalformedXml, element, parse_xml, written
 from adapters.solace.semp.envelope import OK, Envelope, Object, envelope_of, is_invalid_parameter
 from adapters.solace.semp.paths import PAGE, V1, is_same_path, path_of, query_of
 from adapters.solace.semp.v1 import JSON, XML, reply_root, show_body, succeeded
 from orchestrator.errors import AdapterError, UnreadableReply
 from orchestrator.family.retry import READ_MAY_RETRY, Retry
+
+if TYPE_CHECKING:
+    from adapters.http.session import HttpSession
 
 PAGES_MAX = 10_000
 _LOGOUT = Request("PUT", path_of("action", "about", "user", "logout"), b"{}", JSON)

@@ -10,9 +10,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from adapters.http.exchange import Reply
 from adapters.http.redirects import AS_IT_IS, ELSEWHERE, not_carried_out, target_of
-from adapters.http.session import Reply
-from adapters.http.translate import printable
+from orchestrator.characters import printable
 from orchestrator.errors import (
     AdapterError,
     AuthenticationFailed,

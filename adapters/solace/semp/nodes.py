@@ -7,8 +7,8 @@ in v2, the one public hint there is (docs/sources/solace.md, 1.10).
 from __future__ import annotations
 
 from random import Random
+from typing import TYPE_CHECKING
 
-from adapters.http.session import HttpSession
 from adapters.solace.parse_redundancy import Spool
 from adapters.solace.semp.client import SempReader, SempWriter
 from adapters.solace.semp.envelope import text_in
@@ -19,6 +19,9 @@ from orchestrator.clock import Clock
 from orchestrator.errors import CommandRejected, Unreachable, UnreadableReply
 from orchestrator.family.retry import Backoff, Retry
 from orchestrator.model.inventory import Device, Site
+
+if TYPE_CHECKING:
+    from adapters.http.session import HttpSession
 
 # A refused connection costs a fraction of a second this way; the engine, too, asks again what it could not read.
 _READING = Backoff(attempts_max=3, first_s=0.1, longest_s=1.0)

@@ -10,7 +10,7 @@ from datetime import UTC
 from email.utils import parsedate_to_datetime
 from typing import Literal
 
-from adapters.http.session import Reply
+from adapters.http.exchange import Reply
 from adapters.solace.reading_models import EndpointDepth, Endpoints, NodeFence, Platform
 from adapters.solace.semp.client import Item, SempReader
 from adapters.solace.semp.endpoints import KINDS, collection_of, durable_endpoints, endpoint_path

@@ -9,12 +9,12 @@ from __future__ import annotations
 import re
 from xml.etree.ElementTree import Element
 
-from adapters.http.session import Reply
-from adapters.http.translate import printable
+from adapters.http.exchange import Reply
 from adapters.http.xmldoc import MalformedXml, element, nested, parse_xml, text_of, written
 from adapters.solace.names import router_name
 from adapters.solace.parse_redundancy import Activity, Redundancy, Spool, VirtualRouter
 from adapters.solace.semp.envelope import moment_of, status_refusal, unreadable
+from orchestrator.characters import printable
 from orchestrator.errors import CommandRejected, UnreadableReply
 
 JSON, XML = "application/json", "application/xml"

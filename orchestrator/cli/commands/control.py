@@ -72,7 +72,7 @@ def resume(
     from orchestrator.cli.commands.watch import seconds_of
     from orchestrator.cli.runs.intervene import resume_run
     from orchestrator.cli.tools import tools as tools_of
-    from orchestrator.operations.runs.intervene import Answers
+    from orchestrator.operations.runs.answers import Answers
 
     attended = is_attended() and not as_json
     answers = Answers(given_of(context), on_stall, attended)
@@ -157,7 +157,7 @@ def decide(
     """
     from orchestrator.cli.runs.intervene import decide_for
     from orchestrator.cli.tools import tools as tools_of
-    from orchestrator.operations.runs.intervene import Decision
+    from orchestrator.operations.runs.answers import Decision
     from orchestrator.operations.runtime import checked_text
 
     decision = Decision(gate, choice, checked_text(reason, "--reason"), item, (*(names or ()), *(named or ())))

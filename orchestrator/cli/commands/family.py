@@ -109,7 +109,7 @@ def test_family(
       failover family test ledger --inventory sites.yaml
       failover family test ledger --inventory sites.yaml --change test-ny
     """
-    from orchestrator.cli.render.families import print_laws
+    from orchestrator.cli.render.laws import print_laws
     from orchestrator.cli.tools import tools as tools_of
 
     raise typer.Exit(print_laws(tools_of(context), name, inventory, pair, change, as_json=as_json))

@@ -70,7 +70,9 @@ def rehearse(
     yes: Yes = False,
     as_json: EventsAsJson = False,
 ) -> None:
-    from orchestrator.cli.render.terminal import is_attended
+    from orchestrator.cli.render.terminal import is_attended, say_unless
+
+    say_unless(as_json)("SIMULATED  making a copy of the pair")  # what makes it takes long to load
     from orchestrator.cli.simulated.rehearse import run_rehearsal
     from orchestrator.cli.tools import tools as tools_of
     from orchestrator.operations.rehearsal.rehearse import RehearsalRequest

@@ -43,6 +43,11 @@ def simulate(
       failover simulate --seeds 1 --from 4711 --kind controlled --shrink
       failover --family orders-db.yaml simulate --kind orders-db
     """
+    from orchestrator.cli.render.terminal import say_unless
+    from orchestrator.counting import counted
+
+    # The simulator takes longer to load than all other commands.
+    say_unless(as_json)(f"SIMULATED  simulating {counted(seeds, 'run')}, from seed {first}")
     from orchestrator.cli.simulated.simulate import SimulationRequest, kinds_named, run_simulation
 
     request = SimulationRequest(

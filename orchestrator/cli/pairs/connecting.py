@@ -18,6 +18,7 @@ from orchestrator.operations.selection import pairs_of, services_of
 if TYPE_CHECKING:
     from orchestrator.cli.options import Selection
     from orchestrator.cli.run_options import Beginning
+    from orchestrator.model import events as ev
 
 
 def say_connecting(tools: Tools, inventory: Inventory, only: str | None) -> None:
@@ -38,6 +39,16 @@ def say_connecting_to_move(tools: Tools, which: Selection, begin: Beginning, sit
         say(_line(tools, inventory, pair.sites))
 
 
+def say_connecting_for(plan: ev.Plan, *, as_json: bool) -> None:
+    """Of a command that leads a run of ``plan``."""
+    if not as_json:
+        say(_words(plan.simulated, plan.inventory, (plan.source, plan.target)))
+
+
 def _line(tools: Tools, inventory: Inventory, sites: Iterable[str]) -> str:
+    return _words(tools.is_simulated(inventory), inventory, sites)
+
+
+def _words(is_simulated: bool, inventory: Inventory, sites: Iterable[str]) -> str:
     devices = (device.name for name in dict.fromkeys(sites) for device in inventory.sites[name].devices)
-    return f"{'SIMULATED  ' if tools.is_simulated(inventory) else ''}connecting to {', '.join(devices)}"
+    return f"{'SIMULATED  ' if is_simulated else ''}connecting to {', '.join(devices)}"

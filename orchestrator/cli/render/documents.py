@@ -21,7 +21,7 @@ from orchestrator.cli.render.exploration import (
     steps_of,
     unproven_commands,
 )
-from orchestrator.cli.render.terminal import say, show, show_document, show_json
+from orchestrator.cli.render.terminal import say_unless, show, show_document, show_json
 from orchestrator.documents.abilities import abilities, all_abilities, procedures_of
 from orchestrator.documents.lint.inventory import lint_adapters
 from orchestrator.documents.lint.runbook import lint
@@ -93,7 +93,7 @@ def lint_runbook_file(source: str, adapters: Sequence[str], *, as_json: bool) ->
         )
         _print_abilities(definition.value, declared, " and ".join(names), as_json=as_json)
         return code
-    say(f"exploring {definition.value.runbook}")
+    say_unless(as_json)(f"exploring {definition.value.runbook}")
     walk, together, broken = explored(definition.value, declared.actions, file=definition.file)
     code = _print_findings([*definition.findings, *found, *broken], as_json=as_json)
     if adapters:

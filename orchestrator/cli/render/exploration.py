@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from orchestrator.cli.render.terminal import show, show_json
+from orchestrator.cli.render.terminal import say_unless, show, show_json
 from orchestrator.counting import counted
 from orchestrator.documents.loader import load_runbook
 from orchestrator.errors import DefinitionError
@@ -32,6 +32,7 @@ def explore_runbook(source: str, *, states: int, disturbances: int, as_json: boo
     """Explore a runbook and print what was found. Returns 0, or 4 with a finding or something not explored."""
     runbook = load_runbook(source)
     see_explorable(runbook)
+    say_unless(as_json)(f"exploring {runbook.runbook}")
     declared = _declared(runbook)
     found = explore(runbook, declared, states_max=states, disturbances_max=disturbances)
     together = explore_together(runbook, declared, states_max=states, disturbances_max=disturbances)

@@ -1,20 +1,28 @@
-"""Resume a run, abort it, answer its questions: what is printed of it."""
+"""Resume a run, abort it, answer its questions: what is printed of it.
+
+What leads a run takes as long to load as its record takes to read, so it is loaded behind the first line.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from contextlib import closing
 from types import MappingProxyType
+from typing import TYPE_CHECKING
 
-from orchestrator.cli.render.terminal import show, show_json
-from orchestrator.cli.runs.lead import lead_again
+from orchestrator.cli.pairs.connecting import say_connecting_for
+from orchestrator.cli.render.terminal import say_unless, show, show_json
 from orchestrator.core.run import Run, fold
 from orchestrator.counting import named
 from orchestrator.errors import DefinitionError
+from orchestrator.journal.lease import is_led, leader
 from orchestrator.model import events as ev
 from orchestrator.operations.find_run import find_open_run
-from orchestrator.operations.runs.intervene import Answers, Decision, ask_for_abort, note_decision, policy_of
 from orchestrator.operations.runtime import Tools
+
+if TYPE_CHECKING:
+    from orchestrator.journal.journal import Journal
+    from orchestrator.operations.runs.answers import Answers, Decision
 
 
 def resume_run(tools: Tools, name: str | None, answers: Answers, *, slo: float, as_json: bool) -> int:
@@ -22,6 +30,10 @@ def resume_run(tools: Tools, name: str | None, answers: Answers, *, slo: float, 
     with closing(tools.journal()) as journal:
         run_name = find_open_run(journal, name, "resume")
         run = fold(journal.records(run_name))
+        say_connecting_for(run.plan, as_json=as_json)
+        from orchestrator.cli.runs.lead import lead_again
+        from orchestrator.operations.runs.intervene import policy_of
+
         policy = policy_of(tools, run, answers)
         return lead_again(tools, journal, run_name, run, as_json=as_json, policy=policy, slo=slo)
 
@@ -38,6 +50,11 @@ def abort_run(tools: Tools, name: str | None, reason: str, *, leave: bool, as_js
     with closing(tools.journal()) as journal:
         run_name = find_open_run(journal, name, "abort")
         run = fold(journal.records(run_name))
+        if not leave or not _is_led(tools, journal, run_name):
+            _say_who_aborts(tools, journal, run_name, run, as_json=as_json)
+        from orchestrator.cli.runs.lead import lead_again
+        from orchestrator.operations.runs.intervene import ask_for_abort
+
         asked = ev.AbortAsked(reason=reason, leave=leave, **tools.who()._asdict())
         answered = None if leave else ask_for_abort(tools, journal, run_name, asked)
         if answered is None:
@@ -50,6 +67,8 @@ def abort_run(tools: Tools, name: str | None, reason: str, *, leave: bool, as_js
 
 def decide_for(tools: Tools, name: str | None, decision: Decision, *, as_json: bool) -> int:
     """Leave an answer for the process that leads the run, or for the one that will. Returns the exit code."""
+    from orchestrator.operations.runs.intervene import note_decision
+
     with closing(tools.journal()) as journal:
         noted = note_decision(tools, journal, name, decision)
     words = f"{decision.choice} for {named(noted.services)}"
@@ -57,6 +76,19 @@ def decide_for(tools: Tools, name: str | None, decision: Decision, *, as_json: b
     alone = f"noted: {words}; no process leads it: failover resume {noted.name}"
     _tell(noted.name, noted.run, told if noted.is_led else alone, noted.services, as_json)
     return 0
+
+
+def _say_who_aborts(tools: Tools, journal: Journal, name: str, run: Run, *, as_json: bool) -> None:
+    """Another process that leads the run, or this one, which connects."""
+    if not _is_led(tools, journal, name):
+        say_connecting_for(run.plan, as_json=as_json)
+        return
+    words = f"run {name} is led by {leader(journal.row(name), tools.clock.now())}: asking it to abort"
+    say_unless(as_json)(f"{'SIMULATED  ' if run.plan.simulated else ''}{words}")
+
+
+def _is_led(tools: Tools, journal: Journal, name: str) -> bool:
+    return is_led(journal.row(name), tools.clock.now())
 
 
 def _tell(

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Literal
 import typer
 
 from orchestrator.cli.commands.watch import seconds_of
-from orchestrator.cli.render.terminal import answered, is_attended, say, say_cut, say_unless
+from orchestrator.cli.pairs.connecting import say_connecting_for
+from orchestrator.cli.render.terminal import answered, is_attended, say, say_cut
 from orchestrator.errors import DefinitionError, KeyUsed
 
 if TYPE_CHECKING:
@@ -56,7 +57,7 @@ def start(
         if code is not None:
             return code
     if key is not None:  # without one this is said before the plan is made
-        say_unless(as_json)(f"{'SIMULATED  ' if plan.simulated else ''}connecting to {_devices(plan)}")
+        say_connecting_for(plan, as_json=as_json)
     if begin.dry_run:
         from orchestrator.cli.render.preview import show_preview
         from orchestrator.operations.runs.preview import take_preview
@@ -82,12 +83,6 @@ def start(
         code = first_result(tools, asked, key, wait=not begin.no_wait, as_json=as_json)
         assert code is not None  # since that run is recorded
         return code
-
-
-def _devices(plan: ev.Plan) -> str:
-    """The devices of both sites, by name: the program connects to them before it can show anything else."""
-    sites = (plan.inventory.sites[name] for name in (plan.source, plan.target))
-    return ", ".join(device.name for site in sites for device in site.devices)
 
 
 def _in_waves(plan: ev.Plan, begin: Beginning) -> ev.Plan:

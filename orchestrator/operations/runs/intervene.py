@@ -11,13 +11,13 @@ from orchestrator.core.decide.approve import alone, asked_about
 from orchestrator.core.run import Run, fold
 from orchestrator.engine.signed_words import question_number
 from orchestrator.errors import DefinitionError
-from orchestrator.family.moves import Given
 from orchestrator.journal.journal import Journal
 from orchestrator.journal.lease import CLOCKS_APART, LEASE_SECONDS, is_led, leader
 from orchestrator.journal.signing import decision_statement
 from orchestrator.model import events as ev
 from orchestrator.model.requests import AbortRequest, ApprovalRequest, DecideRequest
 from orchestrator.operations.find_run import find_open_run
+from orchestrator.operations.runs.answers import Answers, Decision
 from orchestrator.operations.runs.approval import HOW_TO_SIGN, Word, see_that_it_counts, signature_of, word_on
 from orchestrator.operations.runs.given_options import answers_given
 from orchestrator.operations.runtime import Tools
@@ -28,26 +28,6 @@ from orchestrator.reports.report import build
 # How long the process that leads a run has to answer an abort, how long to roll back, and how often it is checked.
 _ITEMS = 3  # so many are named
 _ANSWERED_WITHIN, _ROLLED_BACK_WITHIN, _CHECKED_EVERY = LEASE_SECONDS + CLOCKS_APART, 60.0, 0.5
-
-
-@dataclass(frozen=True, slots=True)
-class Decision:
-    """An answer to a question. ``services`` empty: for every lane that asks it."""
-
-    gate: str
-    choice: str
-    reason: str
-    item: str | None
-    services: Sequence[str] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class Answers:
-    """What is answered with ``resume``: the options of families, by flag, and ``--on-stall``."""
-
-    given: Given
-    on_stall: str | None
-    is_attended: bool
 
 
 @dataclass(frozen=True, slots=True)
