@@ -6,26 +6,38 @@ from __future__ import annotations
 import errno
 import os
 import stat
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
+from typing import BinaryIO
 
 DOCUMENT_BYTES_MAX = 64 * 1024 * 1024
 
 
+@contextmanager
+def ordinary_file(path: Path, flags: int = 0) -> Iterator[BinaryIO]:
+    """An ordinary file, opened to be read. Raises ``OSError`` for anything else: a named pipe would be waited for, and a
+    device has no end. ``flags``: more of those of open(2)."""
+    handle = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC | flags)
+    with os.fdopen(handle, "rb") as stream:
+        mode = os.fstat(handle).st_mode
+        if stat.S_ISDIR(mode):
+            raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), str(path))
+        if not stat.S_ISREG(mode):
+            raise OSError(errno.EINVAL, "it is no ordinary file", str(path))
+        yield stream
+
+
 def read_document(path: Path, *, bytes_max: int = DOCUMENT_BYTES_MAX) -> bytes:
-    """What is in a file, or pipe, that a person named. Raises ``OSError``: also when there is more of it than that."""
-    with path.open("rb") as stream:
+    """What is in a file that a person named. Raises ``OSError``: also when there is more of it than that."""
+    with ordinary_file(path) as stream:
         return _read(stream.fileno(), bytes_max)
 
 
 def read_own(path: Path, *, bytes_max: int = DOCUMENT_BYTES_MAX) -> bytes:
-    """The same of a file that we keep: a link in its place is not followed, and a pipe not waited for."""
-    handle = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
-    try:
-        if not stat.S_ISREG(os.fstat(handle).st_mode):
-            raise OSError(errno.EINVAL, "it is no ordinary file", str(path))
-        return _read(handle, bytes_max)
-    finally:
-        os.close(handle)
+    """The same of a file that we keep: a link in its place is not followed."""
+    with ordinary_file(path, os.O_NOFOLLOW) as stream:
+        return _read(stream.fileno(), bytes_max)
 
 
 def write_private(folder: Path, name: str, data: bytes, *, replace: bool = True) -> Path:

@@ -30,6 +30,7 @@ from orchestrator.documents.source_map import Lines, explain, may_be_secret, quo
 from orchestrator.documents.source_map import Path as KeyPath
 from orchestrator.documents.yaml_nodes import ALIASES_MAX, DEPTH_MAX, NODES_MAX, TAG, WORDS, compose
 from orchestrator.errors import DefinitionError
+from orchestrator.files import ordinary_file
 from orchestrator.model.declared.file import FamilyFile
 from orchestrator.model.families import SHIPPED
 from orchestrator.model.findings import Finding, Level
@@ -143,7 +144,7 @@ def read_document(path: Path, model: type[Model]) -> Definition[Model]:
 def _bytes(path: Path, document: _Document) -> bytes:
     """The file's content: no more than is allowed, and one byte."""
     try:
-        with path.open("rb") as stream:
+        with ordinary_file(path) as stream:
             return stream.read(BYTES_MAX + 1)
     except FileNotFoundError:
         sentence, hint = "there is no such file", "check the path; a relative path starts at the working directory"

@@ -27,6 +27,7 @@ from cryptography.hazmat.primitives.serialization import (
 )
 
 from orchestrator.errors import DefinitionError
+from orchestrator.files import ordinary_file
 from orchestrator.journal.hash_chain import Signature
 
 _KEY_BYTES_MAX = 10_000
@@ -160,7 +161,7 @@ def public_half(key: Ed25519PublicKey) -> str:
 def load_public(path: Path) -> Ed25519PublicKey:
     """The public key in a PEM file. Raises ``DefinitionError``."""
     try:
-        with path.open("rb") as file:
+        with ordinary_file(path) as file:
             text = file.read(_KEY_BYTES_MAX)
     except OSError as error:
         raise DefinitionError(f"the public key {path} cannot be read: {error.strerror}") from error

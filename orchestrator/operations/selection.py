@@ -86,5 +86,8 @@ def services_of(inventory: Inventory, asked: Asked) -> tuple[list[str], Pair]:
     see_listed(services, (name for pair in pairs for name in pair.services))
     distinct = {owner.name: owner for owner in owners.values() if owner is not None}
     if len(distinct) > 1:
-        raise DefinitionError(f"one run moves services of one pair; these are of {', '.join(distinct)}")
+        raise DefinitionError(
+            f"one run moves services of one pair; these are of {', '.join(distinct)}",
+            hint="start a separate run for each pair",
+        )
     return services, next(iter(distinct.values()))

@@ -18,6 +18,7 @@ from pydantic_core import from_json
 
 from orchestrator.clock import iso
 from orchestrator.errors import DefinitionError, JournalCorrupt
+from orchestrator.files import ordinary_file
 from orchestrator.journal.errors import gone
 from orchestrator.journal.hash_chain import RESTING, Link, Signature, follow_exported, read_event
 from orchestrator.journal.journal import Journal
@@ -143,7 +144,7 @@ def _of_journal(tools: Tools, name: str | None, doubts: Doubts) -> Iterator[Verd
 def verify_file(path: Path, doubts: Doubts = NO_DOUBTS) -> Verdict:
     """Does this exported run prove itself? Raises ``DefinitionError`` for a file that is none."""
     try:
-        with path.open("rb") as file:
+        with ordinary_file(path) as file:
             return verdict_of(Verdict(str(path)), Exported(file), doubts)
     except OSError as error:
         raise DefinitionError(f"{path} cannot be read: {error.strerror}") from error

@@ -199,6 +199,34 @@ def test_a_journal_that_is_no_file_of_ours(shell: Shell, spoil: str) -> None:
     assert (ended.code, "cannot be opened" in ended.complaint) == (6, True)
 
 
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("inventory", "lint", "IT"),
+        ("runbook", "lint", "IT"),
+        ("family", "lint", "IT"),
+        ("--family", "IT", "family", "list"),
+        ("status", "-i", "IT"),
+        ("plan", VPN, "--runbook", "IT"),
+        ("plan", VPN, "--xa", "IT"),
+        ("controlled", VPN, "--yes", "--fault", "IT"),
+        ("runs", "verify", "--file", "IT"),
+        ("runs", "verify", "--file", "IT", "--key", "IT"),
+        ("validate", "IT"),
+        ("failback", VPN, "--dry-run", "--evidence", "IT"),
+    ],
+    ids=" ".join,
+)
+def test_no_input_is_waited_for(shell: Shell, words: tuple[str, ...]) -> None:
+    """Law: a named pipe, and a device without an end, is refused in a sentence that names it, whatever it is given as."""
+    pipe = shell.folder / "pipe.yaml"
+    os.mkfifo(pipe, 0o600)
+    for name in (str(pipe), "/dev/zero"):
+        ended = shell(*(name if word == "IT" else word for word in words))
+        said = ended.out + ended.err
+        assert (ended.code in (2, 4), Path(name).name in said) == (True, True), said
+
+
 def test_a_link_in_place_of_the_unfinished_world(shell: Shell) -> None:
     """Law: the name under which a world is written first can be foreseen; a link there is removed, not followed."""
     victim = shell.folder / "victim"
