@@ -10,6 +10,7 @@ What it cannot know: two journals that know nothing of each other, and people at
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
+from functools import partial
 from typing import TypeVar
 
 import sqlalchemy as sa
@@ -74,7 +75,7 @@ class Sites:
         open are void."""
         for service, event in events if self._claiming else ():
             if service is not None and isinstance(event, ev.LaneEnded):
-                self._give_way(service)
+                self._give_way(service, is_left=event.left)
             step = self._claiming.get(getattr(event, "step", ""))
             if service is None or step is None:
                 continue
@@ -120,13 +121,15 @@ class Sites:
     def _where(self, on: Side, thing: str) -> dict[str, str]:
         return {"b_place": self._places[on], "b_thing": thing}
 
-    def _give_way(self, service: str) -> None:
-        """A lane that was to open a door, and ended before it sent anything, keeps no one from shutting it."""
-        step = left_on_the_way(self._state.lanes[service], self._state.plan.runbook.steps)
-        if step is not None and step.do is not None:
-            where = self._where(step.do.on, step.do.action)
-            left = {**where, "b_service": self._keys[service], "b_state": "opening", "new_state": "leaving"}
-            self._change(lambda commit: commit.run(sql.LEAVE_SITE, [left]))
+    def _give_way(self, service: str, *, is_left: bool) -> None:
+        """A lane that was to open a door, and ended before it sent anything, keeps no one from shutting it; nor does one
+        that was left as it is, since nothing continues it."""
+        on_the_way = left_on_the_way(self._state.lanes[service], self._state.plan.runbook.steps)
+        for step in self._claiming.values():
+            if step.do is not None and (is_left or step is on_the_way):
+                where = self._where(step.do.on, step.do.action)
+                left = {**where, "b_service": self._keys[service], "b_state": "opening", "new_state": "leaving"}
+                self._change(partial(_leave, left))
 
     def _remove(self, service: str, step: Step) -> None:
         assert step.do is not None  # a step that claims something has an action
@@ -159,3 +162,7 @@ class Sites:
                 return do(commit)
 
         return self._journal.insist(change)
+
+
+def _leave(left: Mapping[str, str], commit: Transaction) -> None:
+    commit.run(sql.LEAVE_SITE, [left])

@@ -66,6 +66,20 @@ def test_a_fence_stays(shell: Shell) -> None:
     assert doors(shell) == [False]
 
 
+def test_a_site_that_nothing_opens_any_more_can_be_shut(shell: Shell) -> None:
+    """Law: a run that was left while it opened a site keeps no other service from shutting it. It is left only once a
+    command in doubt can have no effect any more."""
+    shell.disturb("at 0s: bridge down 300m", "fence: lose reply", "fence +0s: unreachable ny 10m")
+    shell.clock.advance(60)
+    isolated = ("--site", "ny", "--isolated", "--yes", "--reason", "the fibre is cut")
+    assert shell("uncontrolled", VPN, *isolated).code == 7
+    left = shell("abort", "last", "--leave", *WHY)
+    assert (left.code, "left as it is" in left.out) == (7, True)
+    pass_time(shell)
+    assert shell("uncontrolled", "Risk_VPN", *isolated).code == 0
+    assert (doors(shell), shell.roles("Risk_VPN")[1]) == ([False], "active")
+
+
 def pass_time(shell: Shell) -> None:
     """The pair's time passes only while a process holds it."""
     with closing(shell.world()) as world:

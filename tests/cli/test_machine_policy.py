@@ -338,6 +338,13 @@ def test_a_machine_without_the_policy_does_not_lead(office: Office) -> None:
     assert office.does("ann", "abort").code == 5
 
 
+def test_what_cannot_be_rolled_back_is_left_without_approval(office: Office) -> None:
+    """Law: `abort --leave` of a run that takes signed words needs no approver: it gives up what is there already."""
+    assert office.does("ann", *MOVE, meanwhile=[lambda: office.does("bob", "approve", "--yes")]).code == 6
+    left = office.does("ann", "abort", "--leave", "--reason", "completed by hand")
+    assert (left.code, "waits for approval" in left.out + left.err) == (5, False)
+
+
 def test_verify_looks_at_signed_words(office: Office) -> None:
     """Law: `runs verify`, where the policy is, demands that each approval of the record is signed by who it names."""
     assert office.does("ann", *QUIET, meanwhile=[lambda: office.does("bob", "approve", "--yes")]).code == 0

@@ -338,3 +338,18 @@ def test_a_refused_first_change_is_a_question_where_an_operator_is() -> None:
     assert ended == ev.LaneEnded(outcome=ev.Outcome.REFUSED, reason="ny refused: not now")
     again = apply_ruling(PLAN, asked_lane, gate, ev.Ruling(choice="retry", **ANN))
     assert again[-1] == ev.StepRetried(step="demote")
+
+
+def test_a_lane_is_left_only_once_its_command_can_have_no_effect() -> None:
+    """Leaving gives up what the lane opens of a site. A command in doubt may still land within ``settle`` and would undo
+    what another service did there since."""
+    abort = ev.AbortAsked(by="ann", reason="done by hand", leave=True)
+    lane = proving(
+        Effect.DOUBTFUL, status="reverting", stage=Stage.FAILED, undo=("demote",), changed=True, abort=abort
+    )
+    settle = PLAN.runbook.steps[PLAN.runbook.index_of("demote")].settle
+    early = decide(PLAN, lane, T0 + 0.1, attended=True)
+    assert (early.events, early.wake) == ((), T0 + settle)
+    *_, ended = decide(PLAN, lane, T0 + settle, attended=True).events
+    assert isinstance(ended, ev.LaneEnded)
+    assert (ended.outcome, ended.left) == (ev.Outcome.STUCK, True)

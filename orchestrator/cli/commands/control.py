@@ -97,7 +97,7 @@ def abort(
     """Roll back a run: the source serves again.
 
     A service that is past its point of no return, or may be, is not rolled back: it continues, or stops. Exit code 10
-    says so.
+    says so. No approval is needed, also of a run that needs approvals.
 
     \b
     Examples:

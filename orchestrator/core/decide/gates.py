@@ -149,29 +149,40 @@ def on_abort(plan: ev.Plan, lane: Lane, abort: ev.AbortAsked, now: float) -> Nex
             plan,
             lane,
             "it is being rolled back already" if lane.status == "reverting" else "it is past the point of no return",
+            now,
         )
     if not _may_have_changed(lane):
         return emit(ev.LaneEnded(outcome=ev.Outcome.REFUSED, reason=aborted(abort)))
     if lane.step < len(plan.runbook.steps) and _perhaps_past(plan, lane):
-        return _declined(plan, lane, "it may be past the point of no return, and no reading shows it")
+        return _declined(plan, lane, "it may be past the point of no return, and no reading shows it", now)
     undo, left = _to_undo(plan, lane)
     obstacle = may_leave(plan, lane, undo, now)
     if isinstance(obstacle, Next):
         return obstacle
     if obstacle is not None:
-        return _declined(plan, lane, obstacle)
+        return _declined(plan, lane, obstacle, now)
     return emit(ev.RevertStarted(why=aborted(abort), undo=undo, left=left))
 
 
-def _declined(plan: ev.Plan, lane: Lane, why: str) -> Next:
+def _declined(plan: ev.Plan, lane: Lane, why: str, now: float) -> Next:
     declined = ev.AbortDeclined(reason=why)
     if lane.abort is None or not lane.abort.leave:
         return emit(declined)
     steps = plan.runbook.steps
     number = plan.runbook.index_of(lane.undo[-1]) if lane.status == "reverting" and lane.undo else lane.step
+    settled = _settled_at(lane, steps[number]) if number < len(steps) else now
+    if now < settled:
+        return Next(wake=settled)
     where = "after its last step" if number >= len(steps) else f"at the step: {steps[number].title}"
     ended = stopped(lane, f"left as it is, {where}; {aborted(lane.abort)}")
     return emit(declined, ended.model_copy(update={"left": True}))
+
+
+def _settled_at(lane: Lane, step: Step) -> float:
+    """From when on a command in doubt can have no effect any more. A lane is not left before: it gives up what it opens
+    of a site, and another service may close that at once."""
+    in_doubt = [one for one in lane.intents if one.effect is Effect.DOUBTFUL and not one.disproved]
+    return max((max(one.at, one.ended_at) + step.settle for one in in_doubt), default=0.0)
 
 
 def roll_back(plan: ev.Plan, lane: Lane, now: float) -> Next:
