@@ -14,9 +14,9 @@ from pydantic import TypeAdapter, ValidationError
 from orchestrator.journal.database.schema import LAST_READ
 from orchestrator.journal.errors import mapped_errors
 from orchestrator.journal.journal import Journal
-from orchestrator.journal.lease import service_place
 from orchestrator.model.inventory import Site
 from orchestrator.model.outcome import Failure
+from orchestrator.model.places import service_place
 from orchestrator.model.reading import Reading
 from orchestrator.model.readings import AnyReading
 

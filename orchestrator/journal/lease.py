@@ -16,8 +16,7 @@ the write to its socket sends that one command when it continues; no device know
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from hashlib import sha256
+from collections.abc import Mapping, Sequence
 
 import sqlalchemy as sa
 
@@ -30,7 +29,7 @@ from orchestrator.journal.idempotency_keys import use_up
 from orchestrator.journal.journal import Journal, RunRow, Writer, head_if_any, head_of
 from orchestrator.journal.process_identity import holder_is_dead, holder_name
 from orchestrator.model import events as ev
-from orchestrator.model.inventory import Device, Site, is_this_machine
+from orchestrator.model.places import service_place
 
 LEASE_SECONDS = 15.0
 # How far apart the clocks of two bastions may be, seconds. A lease that ends later than one that starts now, and this,
@@ -41,32 +40,12 @@ _MARGIN = 2.0
 # What each claim starts with. Version 0.1.0 had the family of the runbook here, so that runbooks of two families could
 # move one service.
 _CLAIM = "service/"
-# Characters of a place that are kept as they are: with a service's name it fits into the column of a server.
-_PLACE_MAX = 300
 
 
 def service_key(plan: ev.Plan, service: str) -> str:
     """The same for every inventory that names the same service on the same devices, and for every runbook."""
     sites = [site for site in plan.inventory.sites.values() if site.name in (plan.source, plan.target)]
     return _CLAIM + service_place(service, sites)
-
-
-def service_place(service: str, sites: Iterable[Site]) -> str:
-    """Which service this is, whatever the inventory calls the sites it is at, and however it speaks to them.
-
-    What it cannot know: that a host's name and its address are the same device.
-    """
-    devices = sorted(_place(device) + str(site.options.get("world", "")) for site in sites for device in site.devices)
-    place = ",".join(devices)
-    if len(place) > _PLACE_MAX:
-        place = f"sha256:{sha256(place.encode()).hexdigest()}"
-    return f"{service}@{place}"
-
-
-def _place(device: Device) -> str:
-    """A device is the same over every port; but on this machine, where labs and tunnels have one address for all."""
-    host = (device.address or device.name).lower()
-    return f"{host}:{device.port}" if is_this_machine(host) else host
 
 
 class Lease:

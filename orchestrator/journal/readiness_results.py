@@ -20,7 +20,7 @@ from orchestrator.model.findings import Finding
 
 @dataclass(frozen=True, slots=True)
 class Checked:
-    """One service as it was checked. ``key`` is ``lease.service_place``; ``at`` and ``good_at``: seconds since the
+    """One service as it was checked. ``key`` is ``places.service_place``; ``at`` and ``good_at``: seconds since the
     epoch, ``good_at`` None if it was never found good."""
 
     key: str

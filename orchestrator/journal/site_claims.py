@@ -22,8 +22,9 @@ from orchestrator.journal.database import statements as sql
 from orchestrator.journal.database.database import Transaction
 from orchestrator.journal.errors import lost, mapped_errors, taken_over
 from orchestrator.journal.journal import Journal, head_if_any
-from orchestrator.journal.lease import service_key, service_place
+from orchestrator.journal.lease import service_key
 from orchestrator.model import events as ev
+from orchestrator.model.places import service_place
 from orchestrator.model.readings import SiteClaims
 from orchestrator.model.runbook import Side, Step
 

@@ -63,7 +63,8 @@ def open_runs(tools: Tools, inventory: Inventory, pairs: Sequence[Pair]) -> Open
     a journal."""
     if not tools.has_journal:
         return OpenRuns()
-    from orchestrator.journal.lease import claims, is_led, service_place
+    from orchestrator.journal.lease import claims, is_led
+    from orchestrator.model.places import service_place
 
     places = {
         service_place(service, [inventory.sites[name] for name in pair.sites]): service

@@ -12,6 +12,7 @@ from orchestrator.counting import counted
 from orchestrator.engine.dry_run import LanePreview, StepPreview
 from orchestrator.errors import DefinitionError
 from orchestrator.model import events as ev
+from orchestrator.model.places import place_of
 from orchestrator.operations.runtime import Tools
 from orchestrator.reports.forecast import FEWEST, NAME, Forecast, Range, read_forecast
 
@@ -40,12 +41,13 @@ def _predicted(forecast: Forecast, plan: ev.Plan) -> Iterator[ev.Prediction]:
     """Of the steps of this runbook and of its services, as far as enough is known."""
     steps = {step.id for step in plan.runbook.steps}
     services = {None, *plan.services}
+    here = (place_of(plan), plan.simulated)
     for one in forecast.steps:
         is_ours = one.runbook == plan.runbook.runbook and one.step in steps and one.service in services
-        if is_ours and one.simulated is plan.simulated and one.seconds.n >= FEWEST:
+        if is_ours and (one.place, one.simulated) == here and one.seconds.n >= FEWEST:
             yield ev.Prediction(step=one.step, service=one.service, **one.seconds.model_dump())
     for drain in forecast.drains:
-        if drain.service in services and drain.simulated is plan.simulated and drain.rate.n >= FEWEST:
+        if drain.service in services and (drain.place, drain.simulated) == here and drain.rate.n >= FEWEST:
             yield ev.Prediction(service=drain.service, **drain.rate.model_dump())
 
 
@@ -56,7 +58,7 @@ def _told(forecast: Forecast, plan: ev.Plan, service: str, step: StepPreview) ->
 
 def _drain(forecast: Forecast, plan: ev.Plan, service: str, step: StepPreview) -> str:
     """What is in the queue now, at the rates seen before. Slow first: the range is one of times."""
-    rate = forecast.drain_rate(service, simulated=plan.simulated)
+    rate = forecast.drain_rate(service, place=place_of(plan), simulated=plan.simulated)
     if not step.gauge or rate is None or rate.p05 <= 0:
         return ""
     times = Range(n=rate.n, p05=step.gauge / rate.p95, p50=step.gauge / rate.p50, p95=step.gauge / rate.p05)
@@ -65,7 +67,8 @@ def _drain(forecast: Forecast, plan: ev.Plan, service: str, step: StepPreview) -
 
 
 def _took(forecast: Forecast, plan: ev.Plan, service: str, step: StepPreview) -> str:
-    seconds = forecast.seconds(plan.runbook.runbook, step.id, service, simulated=plan.simulated)
+    place = place_of(plan)
+    seconds = forecast.seconds(plan.runbook.runbook, step.id, service, place=place, simulated=plan.simulated)
     if seconds is None:
         return ""
     low, high = f"{seconds.p05:.1f}".removesuffix(".0"), f"{seconds.p95:.1f}".removesuffix(".0")

@@ -33,9 +33,11 @@ class Range(_Strict):
 
 
 class StepForecast(_Strict):
-    """Seconds that a finished step took. ``service`` None: of all services together."""
+    """Seconds that a finished step took on one pair. ``service`` None: of all its services together. ``place``: its
+    devices; None, in one that was kept before they were told apart: it tells nothing."""
 
     simulated: bool
+    place: str | None = None
     runbook: str
     step: str
     service: str | None
@@ -43,9 +45,11 @@ class StepForecast(_Strict):
 
 
 class DrainForecast(_Strict):
-    """Messages a second that left a replication queue while a run waited for it. ``service`` None: of all."""
+    """Messages a second that left a replication queue while a run waited for it. ``place`` and ``service`` as
+    for a step."""
 
     simulated: bool
+    place: str | None = None
     service: str | None
     rate: Range
 
@@ -65,18 +69,18 @@ class Forecast(_Strict):
         seen = (*(one.seconds for one in self.steps), *(one.rate for one in self.drains))
         return any(one.n >= FEWEST for one in seen)
 
-    def seconds(self, runbook: str, step: str, service: str, *, simulated: bool) -> Range | None:
-        """How long this step takes: of this service, else of all of them; None where too little is known."""
+    def seconds(self, runbook: str, step: str, service: str, *, place: str, simulated: bool) -> Range | None:
+        """How long this step takes on this pair: of this service, else of all of them; None where too little is known."""
         found = {
             one.service: one.seconds
             for one in self.steps
-            if (one.runbook, one.step, one.simulated) == (runbook, step, simulated)
+            if (one.runbook, one.step, one.place, one.simulated) == (runbook, step, place, simulated)
         }
         return _first(found.get(service), found.get(None))
 
-    def drain_rate(self, service: str, *, simulated: bool) -> Range | None:
-        """How fast the queue drains, in messages a second: of this service, else of all of them."""
-        found = {one.service: one.rate for one in self.drains if one.simulated is simulated}
+    def drain_rate(self, service: str, *, place: str, simulated: bool) -> Range | None:
+        """How fast the queue drains on this pair, in messages a second: of this service, else of all of them."""
+        found = {one.service: one.rate for one in self.drains if (one.place, one.simulated) == (place, simulated)}
         return _first(found.get(service), found.get(None))
 
 

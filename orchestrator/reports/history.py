@@ -15,11 +15,11 @@ from orchestrator.core.position import PositionHistory, courses_of
 from orchestrator.core.run import begin
 from orchestrator.journal.journal import Journal, RunRow
 from orchestrator.journal.last_readings import last_read
-from orchestrator.journal.lease import service_place
 from orchestrator.model import events as ev
 from orchestrator.model.facets import Facet
 from orchestrator.model.families import family_called, known_families, made
 from orchestrator.model.inventory import Site
+from orchestrator.model.places import service_place
 from orchestrator.model.reading import Reading
 from orchestrator.model.readings import kind_of
 from orchestrator.model.runbook import Side

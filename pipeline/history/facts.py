@@ -17,6 +17,7 @@ from orchestrator.errors import FailoverError
 from orchestrator.journal.hash_chain import follow_exported, record_of
 from orchestrator.model import events as ev
 from orchestrator.model.outcome import Effect
+from orchestrator.model.places import place_of
 from orchestrator.model.readings import is_backlog
 from orchestrator.reports.report import LaneReport, build
 
@@ -26,7 +27,7 @@ Kind = Literal["run", "lane", "step", "drain", "action", "failure", "check", "un
 
 class Fact(NamedTuple):
     """One row. ``at``: seconds since the epoch, of the run's start, of the check, or of the drain's own start.
-    ``file``: which it was read from. What else is set, by ``kind``:
+    ``file``: which it was read from; ``place``: the devices of the pair of a run. What else is set, by ``kind``:
 
     - run: ``seconds`` it took, ``state`` its outcome, ``amount`` of records in ``file``.
     - lane: ``seconds`` without an active site (None: activity never moved), ``state`` its outcome.
@@ -53,6 +54,7 @@ class Fact(NamedTuple):
     seconds: float | None = None
     amount: float | None = None
     file: str | None = None
+    place: str | None = None
 
 
 def facts_of_text(name: str, text: str) -> list[Fact]:
@@ -96,7 +98,7 @@ def facts_of_run(records: list[ev.Record]) -> Iterator[Fact]:
     created = records[0].event
     assert isinstance(created, ev.RunCreated)  # the report is a fold of it
     plan, at = created.plan, records[0].at
-    base = Fact("run", at, report.simulated, report.run, report.runbook)
+    base = Fact("run", at, report.simulated, report.run, report.runbook, place=place_of(plan))
     state = str(report.outcome or report.status)
     yield base._replace(seconds=report.seconds, state=state, amount=float(len(records)))
     waited = _waited(records)

@@ -142,6 +142,7 @@ def _forecast(script: Script, made_at: str, runs: int) -> Forecast:
         steps=tuple(
             StepForecast(
                 simulated=row["simulated"],
+                place=row["place"],
                 runbook=row["runbook"],
                 step=row["name"],
                 service=row["service"],
@@ -150,7 +151,7 @@ def _forecast(script: Script, made_at: str, runs: int) -> Forecast:
             for row in script.rows("step_forecasts")
         ),
         drains=tuple(
-            DrainForecast(simulated=row["simulated"], service=row["service"], rate=_range(row))
+            DrainForecast(simulated=row["simulated"], place=row["place"], service=row["service"], rate=_range(row))
             for row in script.rows("drain_forecasts")
         ),
     )

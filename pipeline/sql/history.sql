@@ -14,9 +14,9 @@ SELECT f.* FROM facts_read AS f SEMI JOIN (
     ) AS numbered WHERE number = 1
 ) AS fullest ON f.run = fullest.run AND f.file = fullest.file
 UNION ALL
-SELECT kind, moment_s, simulated, run, runbook, service, site, device, name, state, seconds, amount, min(file) AS file
+SELECT kind, moment_s, simulated, run, runbook, service, site, device, name, state, seconds, amount, min(file) AS file, place
 FROM facts_read WHERE kind = 'check'
-GROUP BY kind, moment_s, simulated, run, runbook, service, site, device, name, state, seconds, amount
+GROUP BY kind, moment_s, simulated, run, runbook, service, site, device, name, state, seconds, amount, place
 UNION ALL
 SELECT * FROM facts_read WHERE kind = 'unread'
 
@@ -27,7 +27,7 @@ SELECT count(DISTINCT moment_s) AS n FROM facts WHERE kind = 'check'
 SELECT file, state AS why FROM facts WHERE kind = 'unread' ORDER BY file NULLS FIRST LIMIT {most}
 
 --- done: steps that were finished
-SELECT simulated, runbook, name, service, seconds, moment_s, run, amount FROM facts
+SELECT simulated, place, runbook, name, service, seconds, moment_s, run, amount FROM facts
 WHERE kind = 'step' AND state = 'done' AND seconds IS NOT NULL
 
 --- durations: of seconds, and their change in 30 days, of a straight line through all; empty through too few, or through a
@@ -51,7 +51,7 @@ SELECT simulated, runbook, state AS outcome, count(*) AS n FROM facts WHERE kind
 GROUP BY simulated, runbook, state ORDER BY simulated NULLS FIRST, runbook NULLS FIRST, outcome NULLS FIRST
 
 --- rates: drains that took time; rate in messages a second
-SELECT simulated, service, ratio(amount, seconds) AS rate,
+SELECT simulated, place, service, ratio(amount, seconds) AS rate,
     floordiv(CAST(floor(moment_s) AS BIGINT), 3600) % 24 AS hour,
     CAST(pow(10, floor(log10(amount))) AS BIGINT) AS backlog
 FROM facts WHERE kind = 'drain' AND seconds > 0
@@ -91,17 +91,17 @@ FROM (
 GROUP BY simulated, site, service, name
 ORDER BY simulated NULLS FIRST, site NULLS FIRST, service NULLS FIRST, name NULLS FIRST
 
---- numbered: finished steps of one service, one after the other
-SELECT *, row_number() OVER (PARTITION BY simulated, runbook, name, service
+--- numbered: finished steps of one service on one pair, one after the other
+SELECT *, row_number() OVER (PARTITION BY simulated, place, runbook, name, service
     ORDER BY moment_s NULLS FIRST, run NULLS FIRST, seconds NULLS FIRST) AS number FROM done
 
 --- foretold: what a forecast from the runs before would have said of each
-SELECT o.simulated, o.runbook, o.name, o.service, o.number, o.seconds,
+SELECT o.simulated, o.place, o.runbook, o.name, o.service, o.number, o.seconds,
     percentile_of(e.seconds, 0.05) AS p05, percentile_of(e.seconds, 0.5) AS p50, percentile_of(e.seconds, 0.95) AS p95
 FROM numbered AS o JOIN numbered AS e
-    ON o.simulated = e.simulated AND o.runbook = e.runbook AND o.name = e.name AND o.service = e.service
+    ON o.simulated = e.simulated AND o.place = e.place AND o.runbook = e.runbook AND o.name = e.name AND o.service = e.service
     AND e.number < o.number AND e.number >= o.number - {remembered}
-GROUP BY o.simulated, o.runbook, o.name, o.service, o.number, o.seconds
+GROUP BY o.simulated, o.place, o.runbook, o.name, o.service, o.number, o.seconds
 HAVING count(*) >= {fewest}
 
 --- prediction_errors: how wrong a forecast from earlier runs alone would have been, by runbook and step: off, the middle of
@@ -111,21 +111,21 @@ SELECT simulated, runbook, name AS step, count(*) AS n, percentile_of(abs(second
 FROM foretold GROUP BY simulated, runbook, name
 ORDER BY simulated NULLS FIRST, runbook NULLS FIRST, step NULLS FIRST
 
---- step_forecasts: seconds of each step, by service and (service empty) over all of them
-SELECT simulated, runbook, name, service, count(*) AS n, percentile_of(seconds, 0.05) AS p05,
+--- step_forecasts: seconds of each step on one pair, by service and (service empty) over all of them
+SELECT simulated, place, runbook, name, service, count(*) AS n, percentile_of(seconds, 0.05) AS p05,
     percentile_of(seconds, 0.5) AS p50, percentile_of(seconds, 0.95) AS p95
-FROM (SELECT simulated, runbook, name, service, seconds FROM done
-    UNION ALL SELECT simulated, runbook, name, CAST(NULL AS STRING) AS service, seconds FROM done) AS twice
-GROUP BY simulated, runbook, name, service
-ORDER BY simulated NULLS FIRST, runbook NULLS FIRST, name NULLS FIRST, service NULLS FIRST
+FROM (SELECT simulated, place, runbook, name, service, seconds FROM done
+    UNION ALL SELECT simulated, place, runbook, name, CAST(NULL AS STRING) AS service, seconds FROM done) AS twice
+GROUP BY simulated, place, runbook, name, service
+ORDER BY simulated NULLS FIRST, place NULLS FIRST, runbook NULLS FIRST, name NULLS FIRST, service NULLS FIRST
 
---- drain_forecasts: messages a second, by service and (service empty) over all of them
-SELECT simulated, service, count(*) AS n, percentile_of(rate, 0.05) AS p05, percentile_of(rate, 0.5) AS p50,
+--- drain_forecasts: messages a second on one pair, by service and (service empty) over all of them
+SELECT simulated, place, service, count(*) AS n, percentile_of(rate, 0.05) AS p05, percentile_of(rate, 0.5) AS p50,
     percentile_of(rate, 0.95) AS p95
-FROM (SELECT simulated, service, rate FROM rates
-    UNION ALL SELECT simulated, CAST(NULL AS STRING) AS service, rate FROM rates) AS twice
-GROUP BY simulated, service ORDER BY simulated NULLS FIRST, service NULLS FIRST
+FROM (SELECT simulated, place, service, rate FROM rates
+    UNION ALL SELECT simulated, place, CAST(NULL AS STRING) AS service, rate FROM rates) AS twice
+GROUP BY simulated, place, service ORDER BY simulated NULLS FIRST, place NULLS FIRST, service NULLS FIRST
 
 --- table: the facts as they are written
-SELECT kind, moment_s AS named(at), simulated, run, runbook, service, site, device, name, state, seconds, amount, file
+SELECT kind, moment_s AS named(at), simulated, run, runbook, service, site, device, name, state, seconds, amount, file, place
 FROM facts

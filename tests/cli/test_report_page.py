@@ -13,8 +13,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from orchestrator.model.places import pair_place
 from orchestrator.reports.forecast import DrainForecast, Forecast, Range, StepForecast, encoded
-from simulator.embedded import embedded_layout
+from simulator.embedded import embedded_inventory, embedded_layout
 from simulator.solace.layout import VpnLayout
 from tests.cli.browser import a_browser, opened, pictures_folder
 from tests.cli.shell import VPN, XIDS, Shell
@@ -189,14 +190,21 @@ def test_what_was_expected_is_recorded_with_the_run(shell: Shell) -> None:
     forecast that cannot be read stops no run."""
     shell.state.mkdir(mode=0o700, exist_ok=True)
     step = Range(n=9, p05=0.5, p50=1.0, p95=2.0)
+    here = pair_place(list(embedded_inventory(shell.world_file).sites.values()))
     forecast = Forecast(
         made_at="2026-01-01T00:00:00Z",
         runs=9,
         steps=(
-            StepForecast(simulated=True, runbook="solace/controlled", step="demote", service=None, seconds=step),
-            StepForecast(simulated=False, runbook="solace/controlled", step="activate", service=None, seconds=step),
+            StepForecast(
+                simulated=True, place=here, runbook="solace/controlled", step="demote", service=None, seconds=step
+            ),
+            StepForecast(
+                simulated=False, place=here, runbook="solace/controlled", step="activate", service=None, seconds=step
+            ),
         ),
-        drains=(DrainForecast(simulated=True, service=None, rate=Range(n=9, p05=500, p50=1000, p95=2000)),),
+        drains=(
+            DrainForecast(simulated=True, place=here, service=None, rate=Range(n=9, p05=500, p50=1000, p95=2000)),
+        ),
     )
     kept = shell.state / "forecast.json"
     kept.write_bytes(encoded(forecast))

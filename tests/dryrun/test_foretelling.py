@@ -7,7 +7,9 @@ from pathlib import Path
 import pytest
 
 from orchestrator.cli.exports.history import learned
+from orchestrator.model.places import pair_place
 from orchestrator.reports.forecast import NAME, DrainForecast, Forecast, Range, StepForecast, encoded
+from simulator.embedded import embedded_inventory
 from tests.cli.shell import VPN, Shell
 
 RANGE = Range(n=7, p05=1.0, p50=2.0, p95=4.0)
@@ -23,11 +25,16 @@ def shell(tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytes
     return Shell(tmp_path, capsys)
 
 
-def keep(shell: Shell, *, simulated: bool = True, seen: Range = RANGE, rate: float | None = None) -> None:
-    """Keep a forecast of the step `demote`, and perhaps of the drain."""
-    step = StepForecast(simulated=simulated, runbook="solace/controlled", step="demote", service=None, seconds=seen)
+def keep(
+    shell: Shell, *, simulated: bool = True, seen: Range = RANGE, rate: float | None = None, elsewhere: bool = False
+) -> None:
+    """Keep a forecast of the step `demote`, and perhaps of the drain: of the embedded pair, or of one elsewhere."""
+    pair = embedded_inventory(shell.folder / "elsewhere.json" if elsewhere else shell.world_file)
+    place = pair_place(list(pair.sites.values()))
+    runbook = "solace/controlled"
+    step = StepForecast(simulated=simulated, place=place, runbook=runbook, step="demote", service=None, seconds=seen)
     rates = Range(n=5, p05=rate / 2, p50=rate, p95=rate * 2) if rate else None
-    drains = (DrainForecast(simulated=simulated, service=VPN, rate=rates),) if rates else ()
+    drains = (DrainForecast(simulated=simulated, place=place, service=VPN, rate=rates),) if rates else ()
     (shell.state / NAME).write_bytes(encoded(Forecast(made_at="x", runs=7, steps=(step,), drains=drains)))
 
 
@@ -51,11 +58,15 @@ def test_a_drain_is_foretold_from_what_is_queued(shell: Shell) -> None:
     assert told == "about 4.0s (2.0s to 8.0s), if it drains as in 5 waits before (at 1,000 messages a second)"
 
 
-@pytest.mark.parametrize("kept", [{"simulated": False}, {"seen": Range(n=2, p05=1, p50=1, p95=1)}])
+@pytest.mark.parametrize(
+    "kept", [{"simulated": False}, {"seen": Range(n=2, p05=1, p50=1, p95=1)}, {"elsewhere": True, "rate": 1_000.0}]
+)
 def test_nothing_is_made_up(shell: Shell, kept: dict[str, object]) -> None:
-    """Law: real runs say nothing of simulated ones, and two runs are no range."""
+    """Law: real runs say nothing of simulated ones, two runs are no range, and another pair's are not this one's, though
+    its services have the same names."""
     keep(shell, **kept)  # type: ignore[arg-type]
-    assert not [note for note in notes(shell, "demote") if note.startswith("about")]
+    told = [*notes(shell, "demote"), *notes(shell, "drain")]
+    assert not [note for note in told if note.startswith(("about", "takes"))]
 
 
 def test_who_keeps_one_that_tells_nothing_is_told_so() -> None:

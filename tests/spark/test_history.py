@@ -100,13 +100,18 @@ def test_drains_have_hour_and_size(outcome: HistoryOutcome, night_of_runs: Night
 
 
 def test_forecast_is_of_all_and_of_each(outcome: HistoryOutcome) -> None:
-    """Law: a service has a range of its own; a service never seen has that of all of them; real runs have none."""
+    """Law: a service has a range of its own; a service never seen has that of all of its pair; real runs and services
+    of the same name on other devices have none."""
     forecast, step = outcome.forecast, "drain"
-    own = forecast.seconds("solace/controlled", step, VPN, simulated=True)
+    [here] = {one.place for one in forecast.steps}
+    assert here is not None
+    own = forecast.seconds("solace/controlled", step, VPN, place=here, simulated=True)
     assert own is not None and own.n == 6
-    assert forecast.seconds("solace/controlled", step, "Never_Seen", simulated=True) == own
-    assert forecast.seconds("solace/controlled", step, VPN, simulated=False) is None
-    assert isinstance(forecast.drain_rate("Never_Seen", simulated=True), Range)
+    assert forecast.seconds("solace/controlled", step, "Never_Seen", place=here, simulated=True) == own
+    assert forecast.seconds("solace/controlled", step, VPN, place=here, simulated=False) is None
+    assert forecast.seconds("solace/controlled", step, VPN, place="@elsewhere", simulated=True) is None
+    assert isinstance(forecast.drain_rate("Never_Seen", place=here, simulated=True), Range)
+    assert forecast.drain_rate(VPN, place="@elsewhere", simulated=True) is None
 
 
 def test_predictions_are_judged_by_earlier_runs_alone(outcome: HistoryOutcome, night_of_runs: Night) -> None:

@@ -31,6 +31,7 @@ def some_facts(seed: int) -> list[Fact]:
 def _some_run(chance: random.Random, number: int) -> Iterator[Fact]:
     at = 1.8e9 + chance.random() * chance.choice([3, 30]) * DAY
     base = Fact("run", at, chance.random() < 0.2, f"r{number}", chance.choice("xy"), file=f"f{number}")
+    base = base._replace(place=chance.choice(["@a", "@b"]))
     yield base._replace(state=chance.choice(["done", "reverted"]), seconds=chance.random(), amount=3.0)
     for service in chance.sample("VW", chance.randrange(3)):
         own = base._replace(service=service)
@@ -165,7 +166,9 @@ def drift(facts: Sequence[Fact]) -> Table:
 def prediction_errors(facts: Sequence[Fact]) -> Table:
     told = defaultdict(list)
     steps = done_steps(facts)
-    for key, some in grouped(steps, lambda one: (one.simulated, one.runbook, one.name, one.service)).items():
+    for key, some in grouped(
+        steps, lambda one: (one.simulated, one.runbook, one.name, one.service, one.place)
+    ).items():
         took = seconds(sorted(some, key=lambda one: (one.at, one.run or "")))
         for place in range(3, len(took)):
             low, middle, high = span(took[max(0, place - 50) : place])
@@ -178,15 +181,15 @@ def prediction_errors(facts: Sequence[Fact]) -> Table:
 
 def step_forecasts(facts: Sequence[Fact]) -> Table:
     steps = done_steps(facts)
-    groups = grouped(steps, lambda one: (one.simulated, one.runbook, one.name, one.service))
-    groups |= grouped(steps, lambda one: (one.simulated, one.runbook, one.name, None))
+    groups = grouped(steps, lambda one: (one.simulated, one.place, one.runbook, one.name, one.service))
+    groups |= grouped(steps, lambda one: (one.simulated, one.place, one.runbook, one.name, None))
     return {key: (len(some), *span(seconds(some))) for key, some in groups.items()}
 
 
 def drain_forecasts(facts: Sequence[Fact]) -> Table:
     timed = timed_drains(facts)
-    groups = grouped(timed, lambda one: (one.simulated, one.service))
-    groups |= grouped(timed, lambda one: (one.simulated, None))
+    groups = grouped(timed, lambda one: (one.simulated, one.place, one.service))
+    groups |= grouped(timed, lambda one: (one.simulated, one.place, None))
     return {key: (len(some), *span([rate(one) for one in some])) for key, some in groups.items()}
 
 
@@ -201,8 +204,8 @@ TABLES: dict[str, tuple[Callable[[Sequence[Fact]], Table], tuple[str, ...], tupl
     "failures": (failures, ("simulated", "site", "reading", "error"), ("n",)),
     "drift": (drift, ("simulated", "site", "service", "check"), ("n", "first", "last", "changes", "changed_at")),
     "prediction_errors": (prediction_errors, ("simulated", "runbook", "step"), ("n", "off", "within")),
-    "step_forecasts": (step_forecasts, ("simulated", "runbook", "name", "service"), ("n", *SPAN)),
-    "drain_forecasts": (drain_forecasts, ("simulated", "service"), ("n", *SPAN)),
+    "step_forecasts": (step_forecasts, ("simulated", "place", "runbook", "name", "service"), ("n", *SPAN)),
+    "drain_forecasts": (drain_forecasts, ("simulated", "place", "service"), ("n", *SPAN)),
 }
 
 

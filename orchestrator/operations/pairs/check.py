@@ -15,13 +15,13 @@ from orchestrator.family.contract import AdapterContext, speaks_ssh
 from orchestrator.family.offers import offering
 from orchestrator.family.reachability import probe
 from orchestrator.family.readiness import Readiness, SiteRead, Validated, is_good
-from orchestrator.journal.lease import service_place
 from orchestrator.journal.readiness_results import Checked as LastCheck
 from orchestrator.journal.readiness_results import last_checks, store_checks
 from orchestrator.model.exchanges import Exchange
 from orchestrator.model.findings import Finding
 from orchestrator.model.inventory import Inventory, Pair, Site
 from orchestrator.model.outcome import Failure
+from orchestrator.model.places import service_place
 from orchestrator.model.reading import Reading
 from orchestrator.operations.families import family_of, unknown_family
 from orchestrator.operations.runtime import Tools

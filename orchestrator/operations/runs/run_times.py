@@ -8,8 +8,8 @@ from contextlib import closing
 from orchestrator.core.run import begin
 from orchestrator.counting import counted
 from orchestrator.journal.journal import Journal
-from orchestrator.journal.lease import service_place
 from orchestrator.model import events as ev
+from orchestrator.model.places import place_of
 from orchestrator.operations.runtime import Tools
 
 # How many of the newest runs are opened, and how many that fit are enough.
@@ -47,12 +47,5 @@ def _is_alike(one: ev.Plan, other: ev.Plan) -> bool:
     return (
         one.runbook.runbook == other.runbook.runbook
         and one.simulated == other.simulated
-        and _devices(one) == _devices(other)
+        and place_of(one) == place_of(other)
     )
-
-
-def _devices(plan: ev.Plan) -> tuple[str, list[tuple[str, ...]]]:
-    """Which devices, and how they are spoken to: another pair may have sites of the same names, and an interface has its
-    own pace."""
-    sites = [plan.inventory.sites[name] for name in (plan.source, plan.target)]
-    return service_place("", sites), sorted((site.adapter, *(one.adapter for one in site.also)) for site in sites)
