@@ -50,9 +50,8 @@ DOORS: Mapping[tuple[str, str], str] = {
 
 # Helpers of realtime tests that may sleep: (file, function) and the reason.
 WAITERS: Mapping[tuple[str, str], str] = {
-    ("tests/real/postgresql.py", "wait_for"): "asks a real server until it says so",
-    ("tests/real/postgresql.py", "Load._work"): "clients that reconnect as real ones do",
-    ("tests/real/postgresql.py", "Load._write_at"): "a load of a known rate",
+    ("tests/real/places.py", "wait_for"): "asks a real server until it says so",
+    ("tests/real/killing.py", "killed_and_resumed"): "a kill at any moment of a step",
     (
         "tests/real/relay.py",
         "Relay._carry.deliver",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 import re
+from collections.abc import Callable
 from pathlib import Path
 
 from tests.real.commands import ROOT, Operator
@@ -12,31 +13,39 @@ from tests.real.relay import Relay
 SLOW_S = 0.5
 
 
-def impatient(folder: Path, name: str) -> str:
-    """A copy of a shipped runbook that waits 1 s for a link in place of 30, so that a test need not."""
+def impatient(folder: Path, name: str, patience: str = "grace: 30s", less: str = "grace: 1s") -> str:
+    """A copy of a shipped runbook that waits 1 s for a link in place of 30, so that a test need not; or with another
+    ``patience``, of which it has ``less``."""
     text = (ROOT / f"runbooks/{name}.yaml").read_text()
-    assert "grace: 30s" in text
+    assert patience in text
     copy = folder / "impatient.yaml"
-    copy.write_text(text.replace("grace: 30s", "grace: 1s"))
+    copy.write_text(text.replace(patience, less))
     return str(copy)
 
 
 def cut_in_drain(pair: Operator, way: Relay, words: list[str], *, seed: int, closing: int = 2) -> tuple[int, str]:
     """Run a move, and cut ``way`` once the step ``closing`` has closed its source; the exit code, and what was said.
 
-    What was written last is on its way for ``SLOW_S`` then, so the target cannot have it. Runs with an odd ``seed`` are
-    killed later and resumed.
+    What was written last is on its way for ``SLOW_S`` then, so the target cannot have it.
     """
-    chance = random.Random(seed)
     way.delay_s = SLOW_S
+    code, said = cut_after(pair, way.cut, words, seed=seed, line=rf"\[{closing}/\d+\] done")
+    way.delay_s = 0.0
+    return code, said
+
+
+def cut_after(pair: Operator, cut: Callable[[], None], words: list[str], *, seed: int, line: str) -> tuple[int, str]:
+    """Run a move, and ``cut`` once it says a ``line``; the exit code, and what was said. Runs with an odd ``seed`` are
+    killed later and resumed."""
+    chance = random.Random(seed)
     said, after_cut = "", None
     kill_after = chance.randint(1, 4) if seed % 2 else None
     with pair.start(*words) as process:
         assert process.stdout is not None  # it is a pipe
-        for line in process.stdout:
-            said += line
-            if after_cut is None and re.search(rf"\[{closing}/\d+\] done", line):
-                way.cut()
+        for one in process.stdout:
+            said += one
+            if after_cut is None and re.search(line, one):
+                cut()
                 after_cut = 0
             elif after_cut is not None:
                 after_cut += 1
@@ -47,7 +56,6 @@ def cut_in_drain(pair: Operator, way: Relay, words: list[str], *, seed: int, clo
     if code < 0:
         code, more = pair.run("resume")
         said += more
-    way.delay_s = 0.0
     return code, said
 
 

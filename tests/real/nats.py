@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 import asyncio
-import itertools
 import json
 import os
 import shutil
-import socket
 import subprocess
 import sys
 import tempfile
-import threading
 import time
 from collections import Counter
 from collections.abc import Iterator
@@ -22,8 +19,9 @@ from typing import Any
 
 import pytest
 
+from tests.real import load
 from tests.real.commands import Operator
-from tests.real.postgresql import wait_for
+from tests.real.places import Place, free_ports, wait_for
 from tests.real.relay import Relay
 
 nats = pytest.importorskip("nats", reason="no client of NATS: pip install nats-py")
@@ -32,7 +30,6 @@ PASSWORD = "correct-horse"
 SERVER = shutil.which("nats-server", path=f"{Path(sys.executable).parent}:{os.environ.get('PATH', '')}")
 ACCOUNT = "nobody"
 SUBJECT = "orders.new"
-_NUMBERS = itertools.count(1)
 INVENTORY = """\
 sites:
   ny:
@@ -66,15 +63,13 @@ leafnodes {{ {leaf} }}
 
 
 @dataclass
-class Server:
+class Server(Place):
     """One site."""
 
-    name: str
     port: int
     folder: Path
     leaf: str
     process: subprocess.Popen[bytes] | None = None
-    listens_at: str = "127.0.0.1"
     room: int = 1_000_000_000  # for its streams, bytes
 
     def start(self) -> None:
@@ -95,7 +90,7 @@ class Server:
         if is_root:
             for one in (self.folder, self.folder / "conf"):
                 shutil.chown(one, ACCOUNT)
-        with (self.folder / "log").open("ab") as log:
+        with (self.folder / "log").open("ab") as log, self.inside():
             self.process = subprocess.Popen(
                 [self.folder.parent / "nats-server", "-c", str(self.folder / "conf")],
                 stdin=subprocess.DEVNULL,
@@ -121,8 +116,9 @@ class Server:
         return False
 
     def ask(self, subject: str, body: object = None) -> Any:
-        """What the API answers. Raises ``TimeoutError`` or ``nats.errors.Error``."""
-        return asyncio.run(self._ask(subject, body))
+        """What the API answers, at the site. Raises ``TimeoutError`` or ``nats.errors.Error``."""
+        with self.inside():
+            return asyncio.run(self._ask(subject, body))
 
     async def _ask(self, subject: str, body: object) -> Any:
         session = await connected(self.port, "ops")
@@ -148,7 +144,8 @@ class Server:
 
     def has(self, stream: str = "ORDERS") -> Counter[int]:
         """The numbers in a stream, and how often each is there."""
-        return asyncio.run(self._has(stream))
+        with self.inside():
+            return asyncio.run(self._has(stream))
 
     async def _has(self, stream: str) -> Counter[int]:
         session = await connected(self.port, "ops")
@@ -196,25 +193,13 @@ async def connected(port: int, user: str) -> Any:
 class Pair(Operator):
     """The two servers, and an inventory. ``way``: from nj to ny, through which all that both tell each other goes."""
 
-    way: Relay
+    way: Relay = field(default_factory=Relay)
     servers: dict[str, Server] = field(default_factory=dict)
 
     def in_order(self) -> tuple[Server, Server]:
         """The site that takes messages first."""
         first, second = self.servers.values()
         return (first, second) if first.takes_messages else (second, first)
-
-
-def free_ports(number: int) -> list[int]:
-    """Ports of this machine that nothing listens at."""
-    with_each = [socket.socket() for _ in range(number)]
-    try:
-        for one in with_each:
-            one.bind(("127.0.0.1", 0))
-        return [int(one.getsockname()[1]) for one in with_each]
-    finally:
-        for one in with_each:
-            one.close()
 
 
 @contextmanager
@@ -234,7 +219,7 @@ def a_pair() -> Iterator[Pair]:
 @contextmanager
 def _pair_in(folder: Path) -> Iterator[Pair]:
     ny_port, nj_port, leaf = free_ports(3)
-    pair = Pair(folder, Relay(leaf), variables={"NATS_PASSWORD": PASSWORD})
+    pair = Pair(folder, way=Relay(leaf), variables={"NATS_PASSWORD": PASSWORD})
     remote = f'remotes: [{{urls: ["nats://leaf:{PASSWORD}@127.0.0.1:{pair.way.port}"], account: APP}}], reconnect: 1'
     pair.servers["ny"] = Server("ny", ny_port, folder / "ny", f"listen: 127.0.0.1:{leaf}")
     pair.servers["nj"] = Server("nj", nj_port, folder / "nj", remote)
@@ -263,45 +248,26 @@ def make_streams(ny: Server, nj: Server) -> None:
     wait_for(lambda: nj.mirrors)
 
 
-class Load:
-    """Clients that publish numbers at whichever site lets them in, and remember each answer: when, from which site, and
-    whether a second site answered too. A client at one site reaches the other through the leaf node."""
+class Load(load.Load[Server]):
+    """Publishes a message for each number, and remembers which site stored it, and whether a second one answered too. A
+    client at one site reaches the other through the leaf node."""
+
+    ends = (OSError, TimeoutError, nats.errors.Error)
 
     def __init__(self, pair: Pair, workers: int = 4) -> None:
-        self.accepted: dict[int, tuple[float, str]] = {}
         self.answered_twice: set[int] = set()
-        self._pair = pair
-        self._end = threading.Event()
-        self._workers = workers
-        self._thread = threading.Thread(target=self._run, daemon=True)
+        super().__init__(pair.servers.values(), workers)
 
-    def __enter__(self) -> Load:
-        self._thread.start()
-        return self
+    def _write_at(self, place: Server, worker: int) -> None:
+        asyncio.run(self._write_in_session(place))
 
-    def __exit__(self, *exception: object) -> None:
-        self._end.set()
-        self._thread.join(30)
-
-    def _run(self) -> None:
-        asyncio.run(self._all(self._workers))
-
-    async def _all(self, workers: int) -> None:
-        await asyncio.gather(*(self._work(number) for number in range(workers)))
-
-    async def _work(self, worker: int) -> None:
-        servers = list(self._pair.servers.values())
-        for server in itertools.cycle(servers[worker % 2 :] + servers[: worker % 2]):
-            if self._end.is_set():
-                return
-            with suppress(OSError, TimeoutError, nats.errors.Error):
-                session = await asyncio.wait_for(connected(server.port, "app"), 3.0)
-                try:
-                    await self._publish(session)
-                finally:
-                    with suppress(OSError, TimeoutError, nats.errors.Error):
-                        await asyncio.wait_for(session.close(), 1.0)
-            await asyncio.sleep(0.02)
+    async def _write_in_session(self, place: Server) -> None:
+        session = await asyncio.wait_for(connected(place.port, "app"), 3.0)
+        try:
+            await self._publish(session)
+        finally:
+            with suppress(*self.ends):
+                await asyncio.wait_for(session.close(), 1.0)
 
     async def _publish(self, session: Any) -> None:
         waiting: dict[str, asyncio.Future[str]] = {}
@@ -320,27 +286,10 @@ class Load:
 
         await session.subscribe(f"{inbox}.*", cb=hear)
         while not self._end.is_set():
-            number = next(_NUMBERS)
+            number = next(self.numbers)
             reply = f"{inbox}.{number}"
             waiting[reply] = asyncio.get_running_loop().create_future()
             await session.publish(SUBJECT, str(number).encode(), reply=reply)
             await asyncio.wait_for(waiting[reply], 1.0)
             del waiting[reply]
             await asyncio.sleep(0.003)
-
-    @property
-    def sites_in_order(self) -> list[str]:
-        """The sites that stored something, one after the other: a site that comes twice was active again."""
-        found: list[str] = []
-        for _, site in sorted(self.accepted.values()):
-            if not found or found[-1] != site:
-                found.append(site)
-        return found
-
-    def lost_at(self, server: Server) -> set[int]:
-        """Answered numbers that a site does not have."""
-        return set(self.accepted) - set(server.has())
-
-    def twice_at(self, server: Server) -> set[int]:
-        """Answered numbers that a site has more than once."""
-        return {number for number, times in server.has().items() if times > 1 and number in self.accepted}

@@ -10,24 +10,23 @@ import os
 import shutil
 import signal
 import subprocess
-import threading
 import time
+from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
-from itertools import count, pairwise
 from pathlib import Path
 from typing import Any
 
 import psycopg
-import pytest
 
 from tests.journal.servers import a_server
 from tests.process_state import has_ended
+from tests.real import load
 from tests.real.commands import Operator
+from tests.real.places import Place, wait_for
 from tests.real.relay import Relay
 
-_NUMBERS = count(1)  # no number is written twice, whichever load writes it
 SETTINGS = """
 listen_addresses = '127.0.0.1'
 unix_socket_directories = ''
@@ -85,10 +84,9 @@ WRAPPER = """\
 
 
 @dataclass
-class Site:
+class Site(Place):
     """One server, and where it is kept."""
 
-    name: str
     port: int
     data: Path
     pair: Pair
@@ -99,7 +97,8 @@ class Site:
 
     def start(self) -> None:
         """Start it, and wait until it answers."""
-        self.tool("pg_ctl", "-D", str(self.data), "-l", f"{self.data}.log", "-w", "start")
+        with self.inside():
+            self.tool("pg_ctl", "-D", str(self.data), "-l", f"{self.data}.log", "-w", "start")
 
     def stop(self, mode: str = "immediate") -> None:
         """Stop it, as a crash would unless another ``mode`` is named."""
@@ -120,12 +119,15 @@ class Site:
         wait_for(lambda: all(has_ended(one) for one in processes) and not Path(f"/proc/{leader}").exists())
 
     def ask(self, statement: str, database: str = "shop") -> list[tuple[Any, ...]]:
-        """What a superuser reads."""
-        with psycopg.connect(
-            f"host=127.0.0.1 port={self.port} user=tester dbname={database}", autocommit=True
-        ) as found:
+        """What a superuser reads, at the site."""
+        where = f"host=127.0.0.1 port={self.port} user=tester dbname={database}"
+        with self.inside(), psycopg.connect(where, autocommit=True) as found:
             rows = found.execute(statement)
             return [] if rows.description is None else list(rows)
+
+    def has(self) -> Counter[int]:
+        """The numbers of its rows."""
+        return Counter(row[0] for row in self.ask("select number from written"))
 
     @property
     def is_standby(self) -> bool:
@@ -277,63 +279,26 @@ def in_order(pair: Pair) -> tuple[Site, Site]:
     return (second, first) if first.is_standby else (first, second)
 
 
-def wait_for(happened: Any, longest_s: float = 60.0) -> None:
-    """Wait until it is so, and not for ever."""
-    end = time.monotonic() + longest_s
-    while not happened():
-        if time.monotonic() > end:
-            pytest.fail("it never happened")
-        time.sleep(0.02)
+class Load(load.Load[Site]):
+    """Writes a row for each number. ``unknown``: those whose session ended before the answer."""
 
-
-class Load:
-    """Clients that write numbered rows wherever they are let in, and remember which were accepted, when and where."""
+    ends = (psycopg.Error,)
 
     def __init__(self, pair: Pair, workers: int = 3) -> None:
-        self.accepted: dict[int, tuple[float, str]] = {}
         self.unknown: set[int] = set()
-        self._pair = pair
-        self._end = threading.Event()
-        self._threads = [threading.Thread(target=self._work, args=(one,), daemon=True) for one in range(workers)]
+        super().__init__(pair.sites.values(), workers)
 
-    def __enter__(self) -> Load:
-        for thread in self._threads:
-            thread.start()
-        return self
-
-    def __exit__(self, *exception: object) -> None:
-        self._end.set()
-        for thread in self._threads:
-            thread.join(30)
-
-    def _work(self, worker: int) -> None:
-        sites = list(self._pair.sites.values())
-        while not self._end.is_set():
-            for site in sites:
-                with suppress(psycopg.Error):
-                    self._write_at(site, worker)
-            time.sleep(0.01)
-
-    def _write_at(self, site: Site, worker: int) -> None:
-        where = f"host=127.0.0.1 port={site.port} user=app dbname=shop connect_timeout=2"
+    def _write_at(self, place: Site, worker: int) -> None:
+        where = f"host=127.0.0.1 port={place.port} user=app dbname=shop connect_timeout=2"
         with psycopg.connect(where, autocommit=True) as session:
             if session.execute("select pg_is_in_recovery()").fetchone() != (False,):
                 return
             while not self._end.is_set():
-                number = next(_NUMBERS)
+                number = next(self.numbers)
                 try:
                     session.execute("insert into written (number, worker) values (%s, %s)", (number, worker))
                 except psycopg.OperationalError:
-                    self.unknown.add(number)  # the session ended: it may have been accepted
+                    self.unknown.add(number)  # it may have been accepted
                     raise
-                self.accepted[number] = (time.monotonic(), site.name)
-                time.sleep(0.005)
-
-    def lost_at(self, site: Site) -> set[int]:
-        """Accepted numbers that a site does not have."""
-        return set(self.accepted) - {row[0] for row in site.ask("select number from written")}
-
-    def outage_s(self) -> float:
-        """The longest time without an accepted write."""
-        moments = sorted(moment for moment, _ in self.accepted.values())
-        return max((later - earlier for earlier, later in pairwise(moments)), default=0.0)
+                self.accepted[number] = (time.monotonic(), place.name)
+                self._end.wait(0.005)

@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
-from dataclasses import dataclass, field
-from typing import Any
-
-import psycopg
+from contextlib import contextmanager
+from dataclasses import dataclass
 
 from tests.journal.servers import a_server
-from tests.network.spaces import Spaces
 from tests.real import postgresql
 from tests.real.distant import Distant, three_spaces
-from tests.real.postgresql import INVENTORY, PROGRAMS, SETTINGS, SITE, Pair, Site, wait_for, wrap
+from tests.real.places import wait_for
+from tests.real.postgresql import INVENTORY, PROGRAMS, SETTINGS, SITE, Pair, Site, wrap
 
 PORT = 5432
 # The programs of a site run at that site, whoever calls them.
@@ -22,52 +18,8 @@ AT_SITE = '[ "$(ip netns identify $$)" = {space} ] || exec ip netns exec {space}
 
 
 @dataclass
-class FarSite(Site):
-    """A server in the namespace of its name."""
-
-    spaces: Spaces = field(kw_only=True)
-
-    def start(self) -> None:
-        """See ``Site``."""
-        with self.spaces.inside(self.name):
-            super().start()
-
-    def ask(self, statement: str, database: str = "shop") -> list[tuple[Any, ...]]:
-        """See ``Site``: of a client at its own site."""
-        with self.spaces.inside(self.name):
-            return super().ask(statement, database)
-
-
-@dataclass
 class Apart(Distant, Pair):
     """The pair."""
-
-
-class LoadAtSites(postgresql.Load):
-    """A client at each site, which writes to the server there and knows no other: no cut keeps it away."""
-
-    def __init__(self, pair: Apart) -> None:
-        self._own = list(pair.sites.values())
-        self._spaces = pair.spaces
-        self._turn = threading.Lock()
-        super().__init__(pair, workers=len(self._own))
-
-    def __enter__(self) -> LoadAtSites:
-        super().__enter__()
-        return self
-
-    def _work(self, worker: int) -> None:
-        with self._turn:
-            site = self._own.pop()
-        with self._spaces.inside(site.name):
-            while not self._end.is_set():
-                with suppress(psycopg.Error):
-                    self._write_at(site, worker)
-                self._end.wait(0.01)
-
-    def at(self, name: str) -> list[float]:
-        """When a site accepted something."""
-        return sorted(moment for moment, site in list(self.accepted.values()) if site == name)
 
 
 @contextmanager
@@ -76,7 +28,7 @@ def a_pair_apart() -> Iterator[Apart]:
     with a_server() as place, three_spaces() as (spaces, stack):
         pair = Apart(place.folder, place.programs, place.account, spaces=spaces)
         for name in ("ny", "nj"):
-            pair.sites[name] = FarSite(name, PORT, pair.folder / name, pair, spaces=spaces)
+            pair.sites[name] = Site(name, PORT, pair.folder / name, pair, spaces=spaces)
             stack.callback(pair.sites[name].stop)
         ny, nj = pair.sites.values()
         ny.tool("initdb", "-D", str(ny.data), "-U", "tester", "--auth=trust", "--encoding=UTF8", "--no-sync")

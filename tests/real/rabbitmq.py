@@ -7,7 +7,6 @@ import json
 import os
 import shutil
 import signal
-import socket
 import subprocess
 import sys
 import threading
@@ -24,19 +23,26 @@ import pika
 import pika.exceptions
 import pytest
 
+from tests.real import load
 from tests.real.commands import Operator
-from tests.real.postgresql import wait_for
+from tests.real.places import Place, free_ports, wait_for
 from tests.real.relay import Relay
 
 PASSWORD = "correct-horse"
 SBIN = next(iter(sorted(Path("/usr/lib/rabbitmq/lib").glob("rabbitmq_server-*/sbin"))), None)
 INVENTORY = """\
 sites:
-  ny:
+{sites}pairs:
+  - {{name: trade, sites: [ny, nj], services: [orders]}}
+"""
+SITE = """\
+  {name}:
     adapter: rabbitmq
-    devices: [{{name: ny, address: 127.0.0.1, port: {ny}}}]
+    devices: [{{name: {name}, address: {address}, port: {port}}}]
     login: {{username: guest, password: {{env: RABBIT_PASSWORD}}}}
-    options: {{writers: app, queue: REPL, shovel: fetch, node: ny@localhost, programs: {programs}, scheme: http}}
+    options: {{writers: app, queue: REPL, shovel: fetch, node: {node}, programs: {programs}, scheme: http}}
+"""
+PLAN = """\
     also:
       - adapter: local
         options:
@@ -44,13 +50,6 @@ sites:
             limit: {{argv: [{fence}, close], check: [{fence}, is-closed], undo: unlimit}}
             unlimit: {{argv: [{fence}, open]}}
     fence: [{{command: limit}}]
-  nj:
-    adapter: rabbitmq
-    devices: [{{name: nj, address: 127.0.0.1, port: {nj}}}]
-    login: {{username: guest, password: {{env: RABBIT_PASSWORD}}}}
-    options: {{writers: app, queue: REPL, shovel: fetch, node: nj@localhost, programs: {programs}, scheme: http}}
-pairs:
-  - {{name: trade, sites: [ny, nj], services: [orders]}}
 """
 # The limit of a user outlives a restart; its proof is a login that is refused with 530.
 FENCE = """\
@@ -72,23 +71,10 @@ esac
 """
 
 
-def free_ports(number: int) -> list[int]:
-    """Ports of this machine that nothing listens at."""
-    with_each = [socket.socket() for _ in range(number)]
-    try:
-        for one in with_each:
-            one.bind(("127.0.0.1", 0))
-        return [int(one.getsockname()[1]) for one in with_each]
-    finally:
-        for one in with_each:
-            one.close()
-
-
 @dataclass
-class Node:
+class Node(Place):
     """One site: a node with the plug-ins for management and shovels."""
 
-    name: str
     folder: Path
     epmd: int
     port: int
@@ -97,21 +83,27 @@ class Node:
     process: subprocess.Popen[bytes] | None = None
     password: str = "guest"
 
+    @property
+    def node(self) -> str:
+        """Its Erlang name. In a namespace it has a host of its own."""
+        return f"{self.name}@{self.name}1" if self.spaces else f"{self.name}@localhost"
+
     def start(self) -> None:
         """Start it, and return once its API answers."""
         assert SBIN is not None
         self.folder.mkdir(exist_ok=True)
         (self.folder / "enabled").write_text("[rabbitmq_management,rabbitmq_shovel,rabbitmq_shovel_management].\n")
         (self.folder / "rabbitmq.conf").write_text(
-            f"management.tcp.ip = 127.0.0.1\nmanagement.tcp.port = {self.api}\n"
+            f"management.tcp.ip = {self.listens_at}\nmanagement.tcp.port = {self.api}\nloopback_users = none\n"
         )
+        interface = self.listens_at.replace(".", ",")
         environment = {
             "HOME": str(self.folder.parent),
             "PATH": "/usr/bin:/bin",
             "ERL_EPMD_PORT": str(self.epmd),
-            "ERL_EPMD_ADDRESS": "127.0.0.1",
-            "RABBITMQ_NODENAME": f"{self.name}@localhost",
-            "RABBITMQ_NODE_IP_ADDRESS": "127.0.0.1",
+            "ERL_INETRC": str(self.folder.parent / "inetrc"),
+            "RABBITMQ_NODENAME": self.node,
+            "RABBITMQ_NODE_IP_ADDRESS": self.listens_at,
             "RABBITMQ_NODE_PORT": str(self.port),
             "RABBITMQ_DIST_PORT": str(self.distribution),
             "RABBITMQ_MNESIA_BASE": str(self.folder / "db"),
@@ -120,9 +112,9 @@ class Node:
             "RABBITMQ_ENABLED_PLUGINS_FILE": str(self.folder / "enabled"),
             "RABBITMQ_CONFIG_FILE": str(self.folder / "rabbitmq"),
             "RABBITMQ_CONF_ENV_FILE": "/dev/null",
-            "RABBITMQ_SERVER_ADDITIONAL_ERL_ARGS": "-kernel inet_dist_use_interface {127,0,0,1}",
+            "RABBITMQ_SERVER_ADDITIONAL_ERL_ARGS": f"-kernel inet_dist_use_interface {{{interface}}}",
         }
-        with (self.folder / "out").open("ab") as out:
+        with (self.folder / "out").open("ab") as out, self.inside():
             self.process = subprocess.Popen(
                 [SBIN / "rabbitmq-server"],
                 env=environment,
@@ -149,13 +141,13 @@ class Node:
         return False
 
     def call(self, method: str, path: str, body: object = None) -> Any:
-        """What its API answers. Raises ``OSError``."""
+        """What its API answers, at the site. Raises ``OSError``."""
         data = None if body is None else json.dumps(body).encode()
         request = urllib.request.Request(f"http://127.0.0.1:{self.api}{path}", data, method=method)
         login = base64.b64encode(f"guest:{self.password}".encode()).decode()
         request.add_header("Authorization", f"Basic {login}")
         request.add_header("Content-Type", "application/json")
-        with urllib.request.urlopen(request, timeout=10) as answer:
+        with self.inside(), urllib.request.urlopen(request, timeout=10) as answer:
             text = answer.read()
         return json.loads(text) if text else None
 
@@ -180,15 +172,14 @@ class Node:
         """The permissions of a user."""
         self.call("PUT", f"/api/permissions/orders/{user}", {"configure": ".*", "write": write, "read": ".*"})
 
-    def fetch_from(self, mate: Node, way: Relay | None = None) -> None:
-        """A shovel that takes what the mate accepted, and confirms it once it is stored here. ``way``: to the mate."""
-        login = f"shovel:{PASSWORD}@127.0.0.1"
+    def fetch_from(self, port: int, at: str = "127.0.0.1") -> None:
+        """A shovel that takes what the mate accepted, and confirms it once it is stored here. ``port``: of the mate."""
         value = {
             "src-protocol": "amqp091",
-            "src-uri": f"amqp://{login}:{mate.port if way is None else way.port}/orders?heartbeat=2",
+            "src-uri": f"amqp://shovel:{PASSWORD}@{at}:{port}/orders?heartbeat=2&connection_timeout=2000",
             "src-queue": "REPL",
             "dest-protocol": "amqp091",
-            "dest-uri": f"amqp://{login}:{self.port}/orders",
+            "dest-uri": f"amqp://shovel:{PASSWORD}@127.0.0.1:{self.port}/orders",
             "dest-exchange": "orders.in",
             "ack-mode": "on-confirm",
             "src-prefetch-count": 200,
@@ -218,7 +209,8 @@ class Node:
         """The numbers in its queue, and how often each is there. They stay there. Over AMQP: the API needs more than
         10 s for some thousands."""
         login = pika.PlainCredentials("guest", self.password)
-        connection = pika.BlockingConnection(pika.ConnectionParameters("127.0.0.1", self.port, "orders", login))
+        with self.inside():
+            connection = pika.BlockingConnection(pika.ConnectionParameters("127.0.0.1", self.port, "orders", login))
         try:
             channel, found = connection.channel(), Counter[int]()
             number = channel.queue_declare("WORK", passive=True).method.message_count
@@ -257,40 +249,29 @@ class Pair(Operator):
 @contextmanager
 def a_pair(folder: Path) -> Iterator[Pair]:
     """ny takes messages, and nj fetches them. Skips the test where there is no RabbitMQ."""
-    if SBIN is None or shutil.which("epmd") is None:
-        pytest.skip("no RabbitMQ: install rabbitmq-server")
     pair = Pair(folder, variables={"RABBIT_PASSWORD": PASSWORD})
-    epmd_port, *ports = free_ports(7)
-    (folder / ".erlang.cookie").write_text("x" * 20)
-    (folder / ".erlang.cookie").chmod(0o400)
-    (folder / "state").mkdir(mode=0o700)
-    programs = folder / "programs"
-    programs.mkdir()
-    (programs / "rabbitmqctl").write_text(f'#!/bin/sh\nERL_EPMD_PORT={epmd_port} exec {SBIN}/rabbitmqctl "$@"\n')
-    (programs / "rabbitmqctl").chmod(0o755)
+    epmd, *ports = free_ports(7)
     for number, name in enumerate(("ny", "nj")):
         port, api, distribution = ports[3 * number : 3 * number + 3]
-        pair.nodes[name] = Node(name, folder / name, epmd_port, port, api, distribution)
+        pair.nodes[name] = Node(name, folder / name, epmd, port, api, distribution)
+        pair.ways[name] = Relay(pair.nodes[name].port)
     ny, nj = pair.nodes.values()
+    programs = make_programs(folder, epmd)
     fence = folder / "fence"
     fence.write_text(FENCE.format(programs=programs, python=sys.executable, password=PASSWORD, port=ny.port))
     fence.chmod(0o755)
-    names = {"programs": programs, "fence": fence}
     pair.ny_api = Relay(ny.api)
-    (folder / "inventory.yaml").write_text(INVENTORY.format(ny=pair.ny_api.port, nj=nj.api, **names))
-    epmd = subprocess.Popen(["epmd", "-port", str(epmd_port), "-address", "127.0.0.1"])
+    seen_at = {"address": "127.0.0.1", "programs": programs}
+    sites = (
+        SITE.format(name="ny", port=pair.ny_api.port, node=ny.node, **seen_at) + PLAN.format(fence=fence),
+        SITE.format(name="nj", port=nj.api, node=nj.node, **seen_at),
+    )
+    (folder / "inventory.yaml").write_text(INVENTORY.format(sites="".join(sites)))
+    process = subprocess.Popen(["epmd", "-port", str(epmd), "-address", "127.0.0.1"])
     try:
-        starting = [threading.Thread(target=node.start) for node in (ny, nj)]
-        for thread in starting:
-            thread.start()
-        for thread in starting:
-            thread.join()
-        ny.set_up(".*")
-        nj.set_up("^$")
-        for name, node in pair.nodes.items():
-            pair.ways[name] = Relay(node.port)
-        ny.fetch_from(nj, pair.ways["nj"])
-        nj.fetch_from(ny, pair.ways["ny"])
+        start(pair)
+        ny.fetch_from(pair.ways["nj"].port)
+        nj.fetch_from(pair.ways["ny"].port)
         wait_for(lambda: ny.fetches and nj.fetches)
         yield pair
     finally:
@@ -298,78 +279,66 @@ def a_pair(folder: Path) -> Iterator[Pair]:
         nj.stop()
         for way in (*pair.ways.values(), pair.ny_api):
             way.close()
-        epmd.kill()
-        epmd.wait()
+        process.kill()
+        process.wait()
 
 
-class Load:
-    """Clients that publish numbers wherever they may, and remember which were confirmed, and where."""
+def make_programs(folder: Path, epmd: int, hosts: str = "") -> Path:
+    """What both nodes and the operator's program share: the cookie, and the addresses of ``hosts`` in Erlang's words. The
+    folder of the program. Skips the test where there is no RabbitMQ."""
+    if SBIN is None or shutil.which("epmd") is None:
+        pytest.skip("no RabbitMQ: install rabbitmq-server")
+    (folder / ".erlang.cookie").write_text("x" * 20)
+    (folder / ".erlang.cookie").chmod(0o400)
+    (folder / "inetrc").write_text(f"{hosts}{{lookup, [file, native]}}.\n")
+    (folder / "state").mkdir(mode=0o700)
+    program = folder / "programs/rabbitmqctl"
+    program.parent.mkdir()
+    settings = f"ERL_EPMD_PORT={epmd} ERL_INETRC={folder}/inetrc"
+    program.write_text(f'#!/bin/sh\n{settings} exec {SBIN}/rabbitmqctl "$@"\n')
+    program.chmod(0o755)
+    return program.parent
 
-    _first = 0
+
+def start(pair: Pair) -> None:
+    """Both nodes at once, of which ny takes messages."""
+    starting = [threading.Thread(target=node.start) for node in pair.nodes.values()]
+    for thread in starting:
+        thread.start()
+    for thread in starting:
+        thread.join()
+    for name, node in pair.nodes.items():
+        node.set_up(".*" if name == "ny" else "^$")
+
+
+class Load(load.Load[Node]):
+    """Publishes a message for each number, and waits until it is confirmed."""
+
+    ends = (pika.exceptions.AMQPError, OSError)
 
     def __init__(self, pair: Pair, workers: int = 3) -> None:
-        self.accepted: dict[int, tuple[float, str]] = {}
-        self._pair = pair
-        self._end = threading.Event()
-        self._lock = threading.Lock()
-        self._threads = [threading.Thread(target=self._work, daemon=True) for _ in range(workers)]
+        super().__init__(pair.nodes.values(), workers)
 
-    def __enter__(self) -> Load:
-        for thread in self._threads:
-            thread.start()
-        return self
-
-    def __exit__(self, *exception: object) -> None:
-        self._end.set()
-        for thread in self._threads:
-            thread.join(30)
-
-    def _work(self) -> None:
-        while not self._end.is_set():
-            for node in self._pair.nodes.values():
-                with suppress(pika.exceptions.AMQPError, OSError):
-                    self._publish_at(node)
-            self._end.wait(0.02)
-
-    def _publish_at(self, node: Node) -> None:
+    def _write_at(self, place: Node, worker: int) -> None:
         login = pika.PlainCredentials("app", PASSWORD)
         where = pika.ConnectionParameters(
-            "127.0.0.1", node.port, "orders", login, heartbeat=2, blocked_connection_timeout=2, socket_timeout=2
+            "127.0.0.1", place.port, "orders", login, heartbeat=2, blocked_connection_timeout=2, socket_timeout=2
         )
         connection = pika.BlockingConnection(where)
         try:
             channel = connection.channel()
             channel.confirm_delivery()
             while not self._end.is_set():
-                with self._lock:
-                    Load._first += 1
-                    number = Load._first
+                number = next(self.numbers)
                 stored = pika.BasicProperties(delivery_mode=2)
                 channel.basic_publish("orders", "", str(number).encode(), stored, mandatory=True)
-                self.accepted[number] = (time.monotonic(), node.name)
+                self.accepted[number] = (time.monotonic(), place.name)
                 self._end.wait(0.005)
         finally:
-            with suppress(pika.exceptions.AMQPError, OSError):
+            with suppress(*self.ends):
                 connection.close()
-
-    @property
-    def sites_in_order(self) -> list[str]:
-        """The sites that accepted something, one after the other: a site that comes twice was active again."""
-        found: list[str] = []
-        for _, site in sorted(self.accepted.values()):
-            if not found or found[-1] != site:
-                found.append(site)
-        return found
 
     def arrived_at(self, node: Node, before: Counter[int]) -> int:
         """How many messages a site got since ``before`` that were not accepted there."""
         since = node.has() - before
         return sum(times for number, times in since.items() if self.accepted.get(number, (0, ""))[1] != node.name)
-
-    def lost_at(self, node: Node) -> set[int]:
-        """Confirmed numbers that a site does not have."""
-        return set(self.accepted) - set(node.has())
-
-    def twice_at(self, node: Node) -> set[int]:
-        """Confirmed numbers that a site has more than once."""
-        return {number for number, times in node.has().items() if times > 1 and number in self.accepted}

@@ -5,18 +5,18 @@ from __future__ import annotations
 import shutil
 import socket
 import subprocess
-import threading
 import time
+from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
-from itertools import count
 from pathlib import Path
 
 import pytest
 
+from tests.real import load
 from tests.real.commands import Operator
-from tests.real.postgresql import wait_for
+from tests.real.places import Place, free_ports, wait_for
 from tests.real.relay import Relay
 
 INVENTORY = """\
@@ -51,15 +51,13 @@ case $said in *refused*) exit 0;; *PONG*|*NOAUTH*) exit 1;; *) exit 2;; esac
 
 
 @dataclass
-class Server:
+class Server(Place):
     """One server."""
 
-    name: str
     port: int
     folder: Path
     process: subprocess.Popen[bytes] | None = None
     keeps: bool = False  # what it has outlives the process
-    listens_at: str = "127.0.0.1"
 
     def start(self, master: int | None = None, at: str = "127.0.0.1") -> None:
         """Start it, as a replica of the server at the port ``master`` if one is named."""
@@ -82,7 +80,7 @@ class Server:
         ]
         words += ["--requirepass", PASSWORD, "--masterauth", PASSWORD, "--repl-diskless-sync-delay", "0"]
         words += [] if master is None else ["--replicaof", f"{at} {master}"]
-        with (self.folder / "log").open("ab") as log:
+        with (self.folder / "log").open("ab") as log, self.inside():
             self.process = subprocess.Popen(words, stdout=log, stderr=log, stdin=subprocess.DEVNULL)
         (self.folder / "pid").write_text(str(self.process.pid))
         wait_for(self.answers)
@@ -94,14 +92,20 @@ class Server:
             self.process.wait()
 
     def session(self) -> Session:
-        """A session with it. Raises ``OSError``."""
-        return Session(self.port)
+        """A session with it, of a client at its own site. Raises ``OSError``."""
+        with self.inside():
+            return Session(self.port)
 
     def answers(self) -> bool:
         """Does it take commands?"""
         with suppress(OSError), self.session() as session:
             return session.ask("PING") == "PONG"
         return False
+
+    def has(self) -> Counter[int]:
+        """The numbers that it has."""
+        keys = self.ask("EVAL", "return table.concat(redis.call('KEYS', 'number:*'), ' ')", "0")
+        return Counter(int(key.removeprefix("number:")) for key in keys.split())
 
     @property
     def role(self) -> str:
@@ -163,23 +167,13 @@ class Pair(Operator):
         return (first, second) if first.role == "master" else (second, first)
 
 
-def free_port() -> int:
-    """A port of this machine that nothing listens at."""
-    with socket.socket() as one:
-        one.bind(("127.0.0.1", 0))
-        return int(one.getsockname()[1])
-
-
 @contextmanager
 def a_pair(folder: Path) -> Iterator[Pair]:
     """ny is the master, and nj replicates it. Skips the test where there is no Redis."""
     if shutil.which("redis-server") is None:
         pytest.skip("no Redis: install redis-server")
     pair = Pair(folder, variables={"REDIS_PASSWORD": PASSWORD})
-    with socket.socket() as one, socket.socket() as other:
-        one.bind(("127.0.0.1", 0))
-        other.bind(("127.0.0.1", 0))
-        ports = {"ny": one.getsockname()[1], "nj": other.getsockname()[1]}
+    ports = dict(zip(("ny", "nj"), free_ports(2), strict=True))
     for name, port in ports.items():
         (folder / name).mkdir()
         pair.servers[name] = Server(name, port, folder / name)
@@ -203,42 +197,16 @@ def a_pair(folder: Path) -> Iterator[Pair]:
             way.close()
 
 
-class Load:
-    """Clients that write numbered keys wherever they are let in, and remember which were accepted, and where."""
-
-    _numbers = count(1)  # no number is written twice, whichever load writes it
+class Load(load.Load[Server]):
+    """Writes a key for each number."""
 
     def __init__(self, pair: Pair, workers: int = 3) -> None:
-        self.accepted: dict[int, tuple[float, str]] = {}
-        self._pair = pair
-        self._end = threading.Event()
-        self._threads = [threading.Thread(target=self._work, daemon=True) for _ in range(workers)]
+        super().__init__(pair.servers.values(), workers)
 
-    def __enter__(self) -> Load:
-        for thread in self._threads:
-            thread.start()
-        return self
-
-    def __exit__(self, *exception: object) -> None:
-        self._end.set()
-        for thread in self._threads:
-            thread.join(30)
-
-    def _work(self) -> None:
-        while not self._end.is_set():
-            for server in self._pair.servers.values():
-                with suppress(OSError), server.session() as session:
-                    self._write_at(server, session)
-            self._end.wait(0.01)
-
-    def _write_at(self, server: Server, session: Session) -> None:
-        while not self._end.is_set():
-            number = next(self._numbers)
-            session.ask("SET", f"number:{number}", "1")
-            self.accepted[number] = (time.monotonic(), server.name)
-            self._end.wait(0.003)
-
-    def lost_at(self, server: Server) -> set[int]:
-        """Accepted numbers that a server does not have."""
-        with server.session() as session:
-            return {number for number in list(self.accepted) if session.ask("EXISTS", f"number:{number}") != "1"}
+    def _write_at(self, place: Server, worker: int) -> None:
+        with place.session() as session:
+            while not self._end.is_set():
+                number = next(self.numbers)
+                session.ask("SET", f"number:{number}", "1")
+                self.accepted[number] = (time.monotonic(), place.name)
+                self._end.wait(0.003)

@@ -12,16 +12,10 @@ import pytest
 
 from tests.real import nats, postgresql, rabbitmq, redis
 from tests.real.commands import Operator
-from tests.real.postgresql import wait_for
+from tests.real.places import wait_for
 from tests.real.test_redis_link import is_idle_talk, size_of
 
 pytestmark = pytest.mark.realtime
-
-
-def taken(load: nats.Load | postgresql.Load | rabbitmq.Load | redis.Load) -> None:
-    """Return once the load was accepted some more."""
-    before = len(load.accepted)
-    wait_for(lambda: len(load.accepted) > before + 50)
 
 
 def left_by(pair: Operator, service: str) -> int:
@@ -41,9 +35,9 @@ def test_redis(tmp_path: Path) -> None:
     with redis.a_pair(tmp_path) as pair:
         ny, nj = pair.servers.values()
         with redis.Load(pair) as load:
-            taken(load)
+            load.goes_on(50)
             pair.ways["ny"].cut()
-            taken(load)
+            load.goes_on(50)
         code, text = pair.run("status")
         assert code == 0, text
         ny.stop()
@@ -59,9 +53,9 @@ def test_nats() -> None:
     with nats.a_pair() as pair:
         ny, nj = pair.servers.values()
         with nats.Load(pair) as load:
-            taken(load)
+            load.goes_on(50)
             pair.way.cut()
-            taken(load)
+            load.goes_on(50)
         stored = ny.has()
         code, text = pair.run("status")
         assert code == 0, text
@@ -75,9 +69,9 @@ def test_rabbitmq(tmp_path: Path) -> None:
     with rabbitmq.a_pair(tmp_path) as pair:
         ny, nj = pair.nodes.values()
         with rabbitmq.Load(pair) as load:
-            taken(load)
+            load.goes_on(50)
             pair.ways["ny"].cut()
-            taken(load)
+            load.goes_on(50)
         code, text = pair.run("status")
         assert code == 0, text
         ny.stop()
@@ -95,9 +89,9 @@ def test_postgresql() -> None:
     with postgresql.a_pair() as pair:
         ny, nj = pair.sites.values()
         with postgresql.Load(pair) as load:
-            taken(load)
+            load.goes_on(50)
             pair.ways["ny"].cut()
-            taken(load)
+            load.goes_on(50)
         code, text = pair.run("status")
         assert code in (0, 4), text
         [(replayed,)] = nj.ask("select pg_last_wal_replay_lsn()::text")

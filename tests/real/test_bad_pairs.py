@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from tests.real import postgresql, redis
-from tests.real.postgresql import wait_for
+from tests.real.places import free_ports, wait_for
 from tests.real.relay import Relay
 
 pytestmark = pytest.mark.realtime
@@ -110,7 +110,7 @@ def no_replication(pair: redis.Pair) -> Iterator[None]:
 def two_replicas(pair: redis.Pair) -> Iterator[None]:
     folder = pair.folder / "third"
     folder.mkdir()
-    third = redis.Server("third", redis.free_port(), folder)
+    third = redis.Server("third", free_ports(1)[0], folder)
     third.start(master=pair.servers["ny"].port)
     try:
         follows(third, master=pair.servers["ny"])

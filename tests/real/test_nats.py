@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import json
-import random
 import re
 from collections.abc import Iterator
 from functools import partial
@@ -21,8 +20,9 @@ from orchestrator.family.secrets import SecretStore
 from orchestrator.model.inventory import Site
 from orchestrator.model.outcome import Effect
 from tests.real.commands import ROOT
+from tests.real.killing import killed_and_resumed
 from tests.real.nats import PASSWORD, Load, Pair, Server, a_pair, connected
-from tests.real.postgresql import wait_for
+from tests.real.places import wait_for
 from tests.real.relay import Relay
 
 pytestmark = pytest.mark.realtime
@@ -59,25 +59,17 @@ def adapter_at(server: Server, mate: str) -> Adapter:
     return made
 
 
-def accepts(load: Load) -> None:
-    """Fail unless messages are stored again."""
-    before = len(load.accepted)
-    wait_for(lambda: len(load.accepted) > before + 20)
-
-
 def everything_is_there(pair: Pair, load: Load) -> None:
     """Each site has every stored message once, and no publisher was answered by two."""
     assert load.answered_twice == set()
-    for server in pair.servers.values():
-        wait_for(lambda server=server: not load.lost_at(server))
-        assert load.twice_at(server) == set()
+    load.arrives_at(*pair.servers.values(), once=True)
 
 
 def test_there_and_back_under_load(pair: Pair) -> None:
     """Law: a controlled move and the way back lose no stored message and double none, no two sites store at once, and the
     password is in nothing that is said. Neither stream is sealed, which could never be undone."""
     with Load(pair) as load:
-        wait_for(lambda: len(load.accepted) > 50)
+        load.goes_on(50)
         names = []
         for _ in range(2):
             source, target = pair.in_order()
@@ -87,7 +79,7 @@ def test_there_and_back_under_load(pair: Pair) -> None:
             assert PASSWORD not in text
             assert (source.takes_messages, target.takes_messages, source.mirrors) == (False, True, True)
             assert [one.info()["config"]["sealed"] for one in (source, target)] == [False, False]
-            accepts(load)
+            load.goes_on()
     assert load.sites_in_order == [*names, names[0]]
     everything_is_there(pair, load)
     code, text = pair.run("status")
@@ -99,22 +91,10 @@ def test_there_and_back_under_load(pair: Pair) -> None:
 @pytest.mark.parametrize("seed", [1, *(pytest.param(one, marks=pytest.mark.long) for one in range(2, 26))])
 def test_killed_and_resumed(pair: Pair, seed: int) -> None:
     """Law: a move that is killed at any instant, and resumed, ends with one active site, and without a lost message."""
-    chance = random.Random(seed)
-    source, _ = pair.in_order()
-    with Load(pair) as load:
-        wait_for(lambda: len(load.accepted) > 20)
-        process = pair.start("controlled", "--service", "ORDERS", "--from", source.name, "--yes")
-        assert process.stdout is not None  # it is a pipe
-        for _ in range(chance.randint(4, 26)):  # lines of a move that takes 28 or so
-            process.stdout.readline()
-        process.kill()
-        process.communicate()
-        code, text = pair.run("resume")
-        assert code in (0, 5) or "no run is unfinished" in text, text
-        assert [server.takes_messages for server in pair.servers.values()].count(True) == 1
-        accepts(load)
-    assert len(load.sites_in_order) <= 2
-    everything_is_there(pair, load)
+    load = Load(pair)
+    killed_and_resumed(pair, load, pair.in_order, "--service", "ORDERS", "--yes", seed=seed, lines=26, once=True)
+    assert {server.takes_messages for server in pair.servers.values()} == {True, False}
+    assert load.answered_twice == set()
 
 
 def test_consumers_keep_their_position(pair: Pair) -> None:
@@ -262,7 +242,7 @@ def test_a_link_that_is_cut() -> None:
     """Law (trap N2): while the link is cut the mirror reports that it lags behind by 0, and no move believes it."""
     with a_pair() as pair, Load(pair) as load:
         ny, nj = pair.servers.values()
-        wait_for(lambda: len(load.accepted) > 50)
+        load.goes_on(50)
         pair.way.cut()
         behind = len(load.accepted)
         wait_for(lambda: len(load.accepted) > behind + 200)
@@ -281,7 +261,7 @@ def test_a_killed_site() -> None:
     with a_pair() as pair:
         ny, nj = pair.servers.values()
         with Load(pair) as load:
-            wait_for(lambda: len(load.accepted) > 50)
+            load.goes_on(50)
             pair.way.cut()
             behind = len(load.accepted)
             wait_for(lambda: len(load.accepted) > behind + 50)
@@ -290,7 +270,7 @@ def test_a_killed_site() -> None:
                 "uncontrolled", "--service", "ORDERS", "--site", "ny", "--yes", "--attest", "power is off"
             )
             assert code == 0, text
-            accepts(load)
+            load.goes_on()
             lost = load.lost_at(nj)
             pair.way.heal()
             assert lost and {load.accepted[number][1] for number in lost} == {"ny"}
@@ -306,12 +286,12 @@ def test_a_killed_site() -> None:
             assert (ny.takes_messages, nj.takes_messages, ny.mirrors) == (False, True, True)
             kept = set(ny.has("ORDERS-KEPT"))
             assert lost <= kept
-            accepts(load)
+            load.goes_on()
             # What ny alone stored while it was back is kept there too.
             assert load.lost_at(nj) <= kept
             code, text = pair.run("failback", "--service", "ORDERS", "--site", "ny", "--yes")
             assert code == 0, text
-            accepts(load)
+            load.goes_on()
         only = set(load.accepted) - kept
         for server in (ny, nj):
             wait_for(lambda server=server: not load.lost_at(server) & only)

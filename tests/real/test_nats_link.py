@@ -8,8 +8,7 @@ import pytest
 
 from tests.real.cutting import at_risk, cut_in_drain, impatient
 from tests.real.nats import Load, Pair, a_pair
-from tests.real.postgresql import wait_for
-from tests.real.test_nats import accepts
+from tests.real.places import wait_for
 
 pytestmark = pytest.mark.realtime
 
@@ -23,7 +22,7 @@ def pair() -> Iterator[Pair]:
 
 def moved(pair: Pair, load: Load, seed: int, *answer: str) -> tuple[int, str]:
     """A controlled move from ny under load, whose link is lost."""
-    wait_for(lambda: len(load.accepted) > 50)
+    load.goes_on(50)
     words = ["controlled", "--service", "ORDERS", "--yes", "--runbook", impatient(pair.folder, "nats/controlled")]
     return cut_in_drain(pair, pair.way, [*words, *answer], seed=seed, closing=3)
 
@@ -38,13 +37,12 @@ def test_rolled_back(pair: Pair, seed: int) -> None:
         code, text = moved(pair, load, seed)
         assert code == 5, text
         pair.way.heal()
-        accepts(load)
+        load.goes_on()
     ny, nj = pair.servers.values()
     assert (ny.takes_messages, nj.takes_messages, nj.mirrors) == (True, False, True)
     assert load.sites_in_order == ["ny"]
     assert load.answered_twice == set()
-    for server in (ny, nj):
-        wait_for(lambda server=server: not load.lost_at(server))
+    load.arrives_at(ny, nj)
 
 
 @pytest.mark.parametrize("seed", [1, *LONG[1:]])

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import random
-import time
 from collections.abc import Iterator
 
 import psycopg
 import pytest
 
-from tests.real.postgresql import Load, Pair, Site, a_pair, in_order, wait_for
+from tests.real.killing import killed_and_resumed
+from tests.real.postgresql import Load, Pair, a_pair, in_order
 
 pytestmark = pytest.mark.realtime
 
@@ -28,27 +27,20 @@ def fresh() -> Iterator[Pair]:
         yield made
 
 
-def has_all(load: Load, site: Site) -> None:
-    """Fail unless ``site`` gets every accepted row."""
-    wait_for(lambda: not load.lost_at(site))
-
-
 def test_there_and_back_under_load(shared: Pair) -> None:
     """Law: a controlled move and the way back lose no accepted row, and leave one primary that the other one follows. The
     wire log has the statements and the commands."""
     log = shared.folder / "wire.log"
     with Load(shared) as load:
-        wait_for(lambda: len(load.accepted) > 50)
+        load.goes_on(50)
         for _ in range(2):
             source, target = in_order(shared)
             words = ["--service", "shop", "--from", source.name, "--yes", "--log-file", str(log)]
             code, text = shared.run("controlled", *words)
             assert code == 0, text
             assert (source.is_standby, target.is_standby) == (True, False)
-            before = len(load.accepted)
-            wait_for(lambda before=before: len(load.accepted) > before + 20)
-    for site in shared.sites.values():
-        has_all(load, site)
+            load.goes_on()
+    load.arrives_at(*shared.sites.values())
     for sent in ("pg_promote(false)", '"service": "shop"', "-m fast -W stop", "Database cluster state"):
         assert log.read_text().count(sent) >= 2, sent
 
@@ -56,25 +48,9 @@ def test_there_and_back_under_load(shared: Pair) -> None:
 @pytest.mark.parametrize("seed", [1, *(pytest.param(one, marks=pytest.mark.long) for one in range(2, 26))])
 def test_killed_and_resumed(shared: Pair, seed: int) -> None:
     """Law: a move that is killed at any instant, and resumed, ends with one primary, and without a lost row."""
-    chance = random.Random(seed)
-    with Load(shared) as load:
-        wait_for(lambda: len(load.accepted) > 20)
-        source, target = in_order(shared)
-        process = shared.start("controlled", "--service", "shop", "--from", source.name, "--yes")
-        assert process.stdout is not None  # it is a pipe
-        for _ in range(chance.randint(4, 20)):  # lines of a move that takes 20 or so
-            process.stdout.readline()
-        time.sleep(chance.uniform(0.0, 0.1))
-        process.kill()
-        process.communicate()
-        code, text = shared.run("resume")
-        is_ended = "no run is unfinished" in text
-        assert code in (0, 5) or is_ended, text
-        assert {source.is_standby, target.is_standby} == {True, False}
-        before = len(load.accepted)
-        wait_for(lambda: len(load.accepted) > before + 20)
-    for site in shared.sites.values():
-        has_all(load, site)
+    move = ("--service", "shop", "--yes")
+    killed_and_resumed(shared, Load(shared), lambda: in_order(shared), *move, seed=seed, lines=20)
+    assert {site.is_standby for site in shared.sites.values()} == {True, False}
 
 
 @pytest.mark.long
@@ -82,7 +58,7 @@ def test_a_standby_that_does_not_replay(shared: Pair) -> None:
     """Law: a drain that stands still is rolled back, and the source takes writes again (trap: the link looks well)."""
     source, target = in_order(shared)
     with Load(shared) as load:
-        wait_for(lambda: len(load.accepted) > 20)
+        load.goes_on()
         target.ask("select pg_wal_replay_pause()", "postgres")
         try:
             code, text = shared.run(
@@ -92,8 +68,7 @@ def test_a_standby_that_does_not_replay(shared: Pair) -> None:
             target.ask("select pg_wal_replay_resume()", "postgres")
         assert code == 5, text
         assert (source.is_standby, target.is_standby) == (False, True)
-        before = len(load.accepted)
-        wait_for(lambda: len(load.accepted) > before + 20)
+        load.goes_on()
 
 
 def test_what_status_and_check_say(shared: Pair) -> None:
@@ -114,7 +89,7 @@ def test_a_killed_primary(fresh: Pair) -> None:
     no more than what the primary alone had."""
     ny, nj = fresh.sites.values()
     with Load(fresh) as load:
-        wait_for(lambda: len(load.accepted) > 50)
+        load.goes_on(50)
         ny.stop()
         code, text = fresh.run("uncontrolled", "--service", "shop", "--site", "ny", "--yes")
         assert (code, "no operator attests that clients are kept away" in text) == (2, True), text
@@ -124,8 +99,7 @@ def test_a_killed_primary(fresh: Pair) -> None:
         )
         assert code == 0, text
         assert not nj.is_standby
-        before = len(load.accepted)
-        wait_for(lambda: len(load.accepted) > before + 20)
+        load.goes_on()
     lost = load.lost_at(nj)
     last = max(moment for moment, site in load.accepted.values() if site == "ny")
     assert all(last - load.accepted[number][0] < 1.0 for number in lost)

@@ -15,9 +15,9 @@ import psycopg
 import pytest
 
 from tests.real.cutting import impatient
-from tests.real.postgresql import Load, Pair, Site, a_pair, wait_for, wrap
-from tests.real.test_postgresql import has_all
-from tests.real.test_postgresql_fenced import takes_rows, writes_again
+from tests.real.places import wait_for
+from tests.real.postgresql import Load, Pair, Site, a_pair, wrap
+from tests.real.test_postgresql_fenced import takes_rows
 
 pytestmark = pytest.mark.realtime
 MOVE = ("controlled", "--service", "shop", "--from", "ny", "--yes")
@@ -36,7 +36,7 @@ def test_the_target_dies_while_it_is_promoted(pair: Pair, is_back: bool) -> None
     is read, and the move ends without a lost row; until then it stops with exit code 6, in a sentence."""
     ny, nj = pair.sites.values()
     with Load(pair) as load:
-        wait_for(lambda: len(load.accepted) > 50)
+        load.goes_on(50)
         with pair.start(*MOVE) as process:
             assert process.stdout is not None  # it is a pipe
             said = ""
@@ -53,9 +53,8 @@ def test_the_target_dies_while_it_is_promoted(pair: Pair, is_back: bool) -> None
             code, text = pair.run("resume")
             assert code == 0, text
         assert (ny.is_standby, nj.is_standby) == (True, False)
-        writes_again(load)
-    for site in (ny, nj):
-        has_all(load, site)
+        load.goes_on()
+    load.arrives_at(ny, nj)
 
 
 def test_the_source_dies_while_it_is_stopped(pair: Pair) -> None:
@@ -64,15 +63,14 @@ def test_the_source_dies_while_it_is_stopped(pair: Pair) -> None:
     ny, nj = pair.sites.values()
     runbook = impatient(pair.folder, "postgresql/controlled")
     with Load(pair) as load:
-        wait_for(lambda: len(load.accepted) > 50)
+        load.goes_on(50)
         wrap(pair, "pg_ctl", f'case "$*" in *" -W stop") kill -9 $(head -1 {ny.data}/postmaster.pid); exit 1;; esac')
         code, text = pair.run(*MOVE, "--runbook", runbook)
         assert code == 5, text
         assert (ny.is_standby, nj.is_standby) == (False, True)
-        writes_again(load)
+        load.goes_on()
     assert {site for _, site in load.accepted.values()} == {"ny"}
-    for site in (ny, nj):
-        has_all(load, site)
+    load.arrives_at(ny, nj)
 
 
 def leader_of(site: Site) -> int:
@@ -126,7 +124,7 @@ def test_the_disk_of_the_target_is_full(pair: Pair) -> None:
     names the way back; once the target can be read, an abort gives activity back, and no row is lost."""
     ny, nj = pair.sites.values()
     with Load(pair) as load:
-        wait_for(lambda: len(load.accepted) > 50)
+        load.goes_on(50)
         with a_full_disk(pair):
             code, text = pair.run(*MOVE)
             assert (code, "failover abort" in text) == (6, True), text
@@ -134,7 +132,6 @@ def test_the_disk_of_the_target_is_full(pair: Pair) -> None:
         code, text = pair.run("abort")
         assert code == 5, text
         assert (ny.is_standby, nj.is_standby) == (False, True)
-        writes_again(load)
+        load.goes_on()
     assert {site for _, site in load.accepted.values()} == {"ny"}
-    for site in (ny, nj):
-        has_all(load, site)
+    load.arrives_at(ny, nj)

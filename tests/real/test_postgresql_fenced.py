@@ -10,7 +10,8 @@ from collections.abc import Iterator
 import psycopg
 import pytest
 
-from tests.real.postgresql import Load, Pair, Site, a_pair, fence_plan, wait_for
+from tests.real.places import wait_for
+from tests.real.postgresql import Load, Pair, Site, a_pair, fence_plan
 from tests.real.test_prepared_transactions import prepare, prepared
 
 pytestmark = pytest.mark.realtime
@@ -31,18 +32,12 @@ def numbers(site: Site) -> set[int]:
     return {row[0] for row in site.ask("select number from written")}
 
 
-def writes_again(load: Load) -> None:
-    """Fail unless clients write again."""
-    before = len(load.accepted)
-    wait_for(lambda: len(load.accepted) > before + 20)
-
-
 def lose_ny(pair: Pair, load: Load) -> tuple[Site, Site]:
     """ny takes rows that nj does not hear of, and is killed. Both sites, ny first."""
     ny, nj = pair.sites.values()
-    wait_for(lambda: len(load.accepted) > 50)
+    load.goes_on(50)
     pair.ways["ny"].cut()
-    writes_again(load)
+    load.goes_on()
     ny.kill()
     return ny, nj
 
@@ -69,7 +64,7 @@ def test_killed_fenced_and_back(pair: Pair) -> None:
         code, text = pair.run(*LOST, "--prepared", "decisions.yaml")
         assert code == 0, text
         assert re.search(r"LEFT AT ny: .*unknown", text), text
-        writes_again(load)
+        load.goes_on()
     pair.ways["ny"].heal()
     ny.start()
     assert (ny.is_standby, takes_rows(ny), takes_rows(nj)) == (True, False, True)
@@ -104,7 +99,7 @@ def test_killed_and_resumed(pair: Pair, seed: int) -> None:
         code, text = pair.run("resume")
         assert code == 0 or "no run is unfinished" in text, text
         assert not nj.is_standby, text
-        writes_again(load)
+        load.goes_on()
     assert (ny.data / "standby.signal").exists()
     lost = load.lost_at(nj)
     pair.ways["ny"].heal()

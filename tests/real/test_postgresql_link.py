@@ -9,7 +9,8 @@ import psycopg
 import pytest
 
 from tests.real.cutting import at_risk, cut_in_drain, impatient
-from tests.real.postgresql import Load, Pair, a_pair, wait_for
+from tests.real.places import wait_for
+from tests.real.postgresql import Load, Pair, a_pair
 
 pytestmark = [pytest.mark.realtime, pytest.mark.long]
 
@@ -26,18 +27,16 @@ def test_rolled_back(pair: Pair, seed: int) -> None:
     """Law: without an answer the move is rolled back: the source takes writes again, and no accepted row is lost."""
     ny, nj = pair.sites.values()
     with Load(pair) as load:
-        wait_for(lambda: len(load.accepted) > 50)
+        load.goes_on(50)
         words = ["controlled", "--service", "shop", "--from", "ny", "--yes"]
         words += ["--runbook", impatient(pair.folder, "postgresql/controlled")]
         code, text = cut_in_drain(pair, pair.ways["ny"], words, seed=seed, closing=6)
         assert code == 5, text
-        before = len(load.accepted)
-        wait_for(lambda: len(load.accepted) > before + 20)
+        load.goes_on()
         pair.ways["ny"].heal()
     assert (ny.is_standby, nj.is_standby) == (False, True)
     assert {site for _, site in load.accepted.values()} == {"ny"}
-    for site in (ny, nj):
-        wait_for(lambda site=site: not load.lost_at(site))
+    load.arrives_at(ny, nj)
 
 
 @pytest.mark.parametrize("seed", [1, *(pytest.param(one, marks=pytest.mark.long) for one in range(2, 26))])
@@ -47,14 +46,13 @@ def test_escalated(seed: int) -> None:
     with a_pair() as pair:
         ny, nj = pair.sites.values()
         with Load(pair) as load:
-            wait_for(lambda: len(load.accepted) > 50)
+            load.goes_on(50)
             words = ["controlled", "--service", "shop", "--from", "ny", "--yes", "--on-bridge-loss", "escalate"]
             words += ["--runbook", impatient(pair.folder, "postgresql/controlled")]
             code, text = cut_in_drain(pair, pair.ways["ny"], words, seed=seed, closing=6)
             pair.ways["ny"].heal()
             assert code == 9, text
-            before = len(load.accepted)
-            wait_for(lambda: len(load.accepted) > before + 20)
+            load.goes_on()
         lost = load.lost_at(nj)
         assert lost
         assert {load.accepted[number][1] for number in lost} == {"ny"}

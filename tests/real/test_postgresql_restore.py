@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.real.postgresql import Load, Pair, Site, a_pair, wait_for, wrap
+from tests.real.places import wait_for
+from tests.real.postgresql import Load, Pair, Site, a_pair, wrap
 
 pytestmark = pytest.mark.realtime
 LOST = ("uncontrolled", "--service", "shop", "--site", "ny", "--yes", "--attest", "power is off")
@@ -73,11 +74,10 @@ def test_rewound_and_given_back(pair: Pair) -> None:
     assert ny.ask("select slot_name from pg_replication_slots") == []
     assert nj.ask("select slot_name, active from pg_replication_slots") == [("for_ny", True)]
     with Load(pair) as load:
-        wait_for(lambda: len(load.accepted) > 50)
+        load.goes_on(50)
         code, text = pair.run("failback", "--service", "shop", "--site", "ny", "--yes")
         assert code == 0, text
-        before = len(load.accepted)
-        wait_for(lambda: len(load.accepted) > before + 20)
+        load.goes_on()
     assert (ny.is_standby, nj.is_standby) == (False, True)
     wait_for(lambda: not load.lost_at(nj))
     assert not load.lost_at(ny)

@@ -6,7 +6,8 @@ from collections.abc import Iterator
 
 import pytest
 
-from tests.real.postgresql import Load, Pair, a_pair, in_order, wait_for
+from tests.real.places import wait_for
+from tests.real.postgresql import Load, Pair, a_pair, in_order
 
 pytestmark = [pytest.mark.realtime, pytest.mark.long]
 
@@ -27,14 +28,12 @@ def test_there_and_back(pair: Pair) -> None:
     """Law: neither move waits for the standby that it has not started yet, no accepted row is lost, and each ends with a
     synchronous standby."""
     with Load(pair) as load:
-        wait_for(lambda: len(load.accepted) > 50)
+        load.goes_on(50)
         for _ in range(2):
             source, target = in_order(pair)
             code, text = pair.run("controlled", "--service", "shop", "--from", source.name, "--yes")
             assert code == 0, text
             assert (source.is_standby, target.is_standby) == (True, False)
             assert target.ask("select sync_state from pg_stat_replication") == [("sync",)]
-            before = len(load.accepted)
-            wait_for(lambda before=before: len(load.accepted) > before + 20)
-    for site in pair.sites.values():
-        wait_for(lambda site=site: not load.lost_at(site))
+            load.goes_on()
+    load.arrives_at(*pair.sites.values())

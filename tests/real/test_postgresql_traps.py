@@ -11,7 +11,8 @@ import psycopg
 import pytest
 
 from tests.real.cutting import impatient
-from tests.real.postgresql import Load, Pair, a_pair, in_order, wait_for
+from tests.real.places import wait_for
+from tests.real.postgresql import Load, Pair, a_pair, in_order
 
 pytestmark = [pytest.mark.realtime, pytest.mark.long]
 
@@ -51,7 +52,7 @@ def test_a_receiver_that_hangs_is_no_lost_row(pair: Pair) -> None:
     source, target = in_order(pair)
     receiver = int(target.ask("select pid from pg_stat_wal_receiver", "postgres")[0][0])
     with Load(pair) as load:
-        wait_for(lambda: len(load.accepted) > 50)
+        load.goes_on(50)
         os.kill(receiver, signal.SIGSTOP)
         try:
             wait_for(lambda: not linked(pair))
@@ -60,11 +61,9 @@ def test_a_receiver_that_hangs_is_no_lost_row(pair: Pair) -> None:
             os.kill(receiver, signal.SIGCONT)
         assert code == 3, text
         assert "(linked no)" in text
-        before = len(load.accepted)
-        wait_for(lambda: len(load.accepted) > before + 20)
+        load.goes_on()
     assert (source.is_standby, target.is_standby) == (False, True)
-    for site in (source, target):
-        wait_for(lambda site=site: not load.lost_at(site))
+    load.arrives_at(source, target)
 
 
 def linked(pair: Pair) -> bool:
@@ -78,10 +77,9 @@ def test_what_is_lost_is_counted_on_both_sides(pair: Pair) -> None:
     one alone has, and the restore counts their transactions before it drops them."""
     source, target = in_order(pair)
     with Load(pair, workers=1) as load:
-        wait_for(lambda: len(load.accepted) > 50)
+        load.goes_on(50)
         target.stop("fast")
-        before = len(load.accepted)
-        wait_for(lambda: len(load.accepted) > before + 20)
+        load.goes_on()
         source.stop()
         target.start()
         code, text = pair.run(

@@ -15,7 +15,8 @@ from orchestrator.documents.loader import read_family, read_inventory
 from orchestrator.family.contract import AdapterContext, Call
 from orchestrator.model.outcome import Effect, Failure
 from tests.families.declared import ROOT
-from tests.real.postgresql import Pair, Site, a_pair, in_order, wait_for
+from tests.real.places import wait_for
+from tests.real.postgresql import Pair, Site, a_pair, in_order
 
 pytestmark = pytest.mark.realtime
 FILE = ROOT / "runbooks/postgresql.yaml"

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import random
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from tests.families.test_rabbitmq_file import AGENT, crm_mon, resource
-from tests.real.postgresql import wait_for
+from tests.real.killing import killed_and_resumed
+from tests.real.places import wait_for
 from tests.real.rabbitmq import PASSWORD, Load, Pair, a_pair
 
 pytestmark = pytest.mark.realtime
@@ -22,24 +22,11 @@ def pair(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Pair]:
         yield made
 
 
-def accepts(load: Load) -> None:
-    """Fail unless messages are accepted again."""
-    before = len(load.accepted)
-    wait_for(lambda: len(load.accepted) > before + 20)
-
-
-def everything_is_there(pair: Pair, load: Load) -> None:
-    """Each site has every confirmed message once."""
-    for node in pair.nodes.values():
-        wait_for(lambda node=node: not load.lost_at(node))
-        assert load.twice_at(node) == set()
-
-
 def test_there_and_back_under_load(pair: Pair) -> None:
     """Law: a controlled move and the way back lose no confirmed message and double none, no two sites accept at once, and
     the password is in nothing that is said."""
     with Load(pair) as load:
-        wait_for(lambda: len(load.accepted) > 50)
+        load.goes_on(50)
         names = []
         for _ in range(2):
             source, target = pair.in_order()
@@ -48,9 +35,9 @@ def test_there_and_back_under_load(pair: Pair) -> None:
             assert code == 0, text
             assert PASSWORD not in text
             assert (source.takes_messages, target.takes_messages) == (False, True)
-            accepts(load)
+            load.goes_on()
     assert load.sites_in_order == [*names, names[0]]
-    everything_is_there(pair, load)
+    load.arrives_at(*pair.nodes.values(), once=True)
     code, text = pair.run("status")
     assert code == 0, text
     code, text = pair.run("runs", "export", "last")
@@ -60,24 +47,11 @@ def test_there_and_back_under_load(pair: Pair) -> None:
 @pytest.mark.parametrize("seed", [1, *(pytest.param(one, marks=pytest.mark.long) for one in range(2, 26))])
 def test_killed_and_resumed(pair: Pair, seed: int) -> None:
     """Law: a move that is killed at any instant, and resumed, ends with one active site, and without a lost message."""
-    chance = random.Random(seed)
-    source, target = pair.in_order()
-    for node in (source, target):
+    for node in pair.nodes.values():
         node.empty()
-    with Load(pair) as load:
-        wait_for(lambda: len(load.accepted) > 20)
-        process = pair.start("controlled", "--service", "orders", "--from", source.name, "--yes")
-        assert process.stdout is not None  # it is a pipe
-        for _ in range(chance.randint(4, 12)):
-            process.stdout.readline()
-        process.kill()
-        process.communicate()
-        code, text = pair.run("resume")
-        assert code in (0, 5) or "no run is unfinished" in text, text
-        assert [node.takes_messages for node in pair.nodes.values()].count(True) == 1
-        accepts(load)
-    assert len(load.sites_in_order) <= 2
-    everything_is_there(pair, load)
+    move = ("--service", "orders", "--yes")
+    killed_and_resumed(pair, Load(pair), pair.in_order, *move, seed=seed, lines=12, once=True)
+    assert {node.takes_messages for node in pair.nodes.values()} == {True, False}
 
 
 def test_a_shovel_that_does_not_fetch(pair: Pair) -> None:
@@ -89,7 +63,7 @@ def test_a_shovel_that_does_not_fetch(pair: Pair) -> None:
     assert code == 3, text
     assert "fetch" in text or "unknown" in text
     assert pair.in_order() == (source, target)
-    target.fetch_from(source)
+    target.fetch_from(source.port)
     wait_for(lambda: target.fetches)
 
 
@@ -176,13 +150,13 @@ def test_a_killed_site(tmp_path: Path) -> None:
     fetch is in the failed site's queue, and arrives when that is back."""
     with a_pair(tmp_path) as pair, Load(pair) as load:
         ny, nj = pair.nodes.values()
-        wait_for(lambda: len(load.accepted) > 50)
+        load.goes_on(50)
         ny.stop()
         code, text = pair.run(
             "uncontrolled", "--service", "orders", "--site", "ny", "--yes", "--attest", "power is off"
         )
         assert code == 0, text
-        accepts(load)
+        load.goes_on()
         last = max(moment for moment, site in load.accepted.values() if site == "ny")
         assert all(last - load.accepted[number][0] < 2.0 for number in load.lost_at(nj))
         ny.start()

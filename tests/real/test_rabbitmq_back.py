@@ -8,9 +8,8 @@ from collections.abc import Iterator
 import pytest
 
 from tests.real.cutting import at_risk, cut_in_drain, impatient
-from tests.real.postgresql import wait_for
+from tests.real.places import wait_for
 from tests.real.rabbitmq import PASSWORD, Load, Pair, a_pair
-from tests.real.test_rabbitmq import accepts
 
 pytestmark = pytest.mark.realtime
 # That a link is lost is sampled with Redis by default, whose servers start in no time.
@@ -26,7 +25,7 @@ def pair(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Pair]:
 
 def moved(pair: Pair, load: Load, seed: int, *answer: str) -> tuple[int, str]:
     """A controlled move from ny under load, whose link is lost."""
-    wait_for(lambda: len(load.accepted) > 50)
+    load.goes_on(50)
     words = ["controlled", "--service", "orders", "--from", "ny", "--yes"]
     words += ["--runbook", impatient(pair.folder, "rabbitmq/controlled")]
     return cut_in_drain(pair, pair.ways["ny"], [*words, *answer], seed=seed)
@@ -38,11 +37,10 @@ def test_the_link_is_lost_and_the_move_rolled_back(pair: Pair, seed: int) -> Non
     with Load(pair) as load:
         code, text = moved(pair, load, seed)
         assert code == 5, text
-        accepts(load)
+        load.goes_on()
     pair.ways["ny"].heal()
     assert load.sites_in_order == ["ny"]
-    for node in pair.nodes.values():
-        wait_for(lambda node=node: not load.lost_at(node))
+    load.arrives_at(*pair.nodes.values())
 
 
 @pytest.mark.parametrize("seed", SEEDS)
@@ -52,7 +50,7 @@ def test_the_link_is_lost_and_the_move_escalated(pair: Pair, seed: int) -> None:
     with Load(pair) as load:
         code, text = moved(pair, load, seed + 1, "--on-bridge-loss", "escalate")
         assert code == 9, text
-        accepts(load)
+        load.goes_on()
     before = nj.has()
     assert load.lost_at(nj)
     pair.ways["ny"].heal()
@@ -71,14 +69,14 @@ def test_lost_and_back(pair: Pair) -> None:
     ny, nj = pair.nodes.values()
     move = ("--service", "orders", "--site", "ny", "--yes")
     with Load(pair) as load:
-        wait_for(lambda: len(load.accepted) > 50)
+        load.goes_on(50)
         pair.ways["ny"].cut()
-        accepts(load)
+        load.goes_on()
         pair.ny_api.refuse()
         code, text = pair.run("uncontrolled", *move)
         assert code == 0, text
         assert PASSWORD not in text
-        accepts(load)
+        load.goes_on()
     assert load.sites_in_order == ["ny", "nj"]
     before = nj.has()
     assert load.lost_at(nj)
@@ -99,7 +97,7 @@ def test_lost_and_back(pair: Pair) -> None:
     assert not load.lost_at(nj)
     assert load.arrived_at(nj, before) == waiting
     with Load(pair) as later:  # the fence is open, and applications are let in at nj alone
-        accepts(later)
+        later.goes_on()
     assert later.sites_in_order == ["nj"]
     wait_for(lambda: not later.lost_at(ny))
     code, text = pair.run("failback", *move, "--accept-risk", "readers know each message by its number")

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import random
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from tests.real.postgresql import wait_for
-from tests.real.redis import PASSWORD, Load, Pair, Session, a_pair, free_port
+from tests.real.killing import killed_and_resumed
+from tests.real.places import free_ports, wait_for
+from tests.real.redis import PASSWORD, Load, Pair, Session, a_pair
 
 pytestmark = pytest.mark.realtime
 
@@ -22,25 +22,18 @@ def pair(tmp_path: Path) -> Iterator[Pair]:
         yield made
 
 
-def goes_on(load: Load) -> None:
-    """Fail unless clients write again."""
-    before = len(load.accepted)
-    wait_for(lambda: len(load.accepted) > before + 20)
-
-
 def test_there_and_back_under_load(pair: Pair) -> None:
     """Law: a controlled move and the way back lose no accepted write, and the password is in nothing that is said."""
     with Load(pair) as load:
-        wait_for(lambda: len(load.accepted) > 50)
+        load.goes_on(50)
         for _ in range(2):
             source, target = pair.in_order()
             code, text = pair.run("controlled", "--service", "cache", "--from", source.name, "--yes")
             assert code == 0, text
             assert PASSWORD not in text
             assert (source.role, target.role) == ("slave", "master")
-            goes_on(load)
-    for server in pair.servers.values():
-        wait_for(lambda server=server: not load.lost_at(server))
+            load.goes_on()
+    load.arrives_at(*pair.servers.values())
     code, text = pair.run("status")
     assert code == 0, text
     code, text = pair.run("runs", "export", "last")
@@ -50,21 +43,8 @@ def test_there_and_back_under_load(pair: Pair) -> None:
 @pytest.mark.parametrize("seed", [1, *(pytest.param(one, marks=pytest.mark.long) for one in range(2, 26))])
 def test_killed_and_resumed(pair: Pair, seed: int) -> None:
     """Law: a move that is killed at any instant, and resumed, ends with one master, and without a lost write."""
-    chance = random.Random(seed)
-    with Load(pair) as load:
-        wait_for(lambda: len(load.accepted) > 20)
-        process = pair.start("controlled", "--service", "cache", "--yes")
-        assert process.stdout is not None  # it is a pipe
-        for _ in range(chance.randint(4, 16)):  # lines of a move that takes 16 or so
-            process.stdout.readline()
-        process.kill()
-        process.communicate()
-        code, text = pair.run("resume")
-        assert code in (0, 5) or "no run is unfinished" in text, text
-        assert {server.role for server in pair.servers.values()} == {"master", "slave"}
-        goes_on(load)
-    for server in pair.servers.values():
-        wait_for(lambda server=server: not load.lost_at(server))
+    killed_and_resumed(pair, Load(pair), pair.in_order, "--service", "cache", "--yes", seed=seed, lines=16)
+    assert {server.role for server in pair.servers.values()} == {"master", "slave"}
 
 
 def test_a_wrong_password(pair: Pair, tmp_path: Path) -> None:
@@ -84,7 +64,7 @@ def test_a_sentinel_is_found(pair: Pair, tmp_path: Path) -> None:
     ny, nj = pair.servers.values()
     settings = tmp_path / "sentinel.conf"
     settings.write_text(f"sentinel monitor cache 127.0.0.1 {ny.port} 1\nsentinel auth-pass cache {PASSWORD}\n")
-    words = ["redis-server", str(settings), "--sentinel", "--port", str(free_port()), "--bind", "127.0.0.1"]
+    words = ["redis-server", str(settings), "--sentinel", "--port", str(free_ports(1)[0]), "--bind", "127.0.0.1"]
     sentinel = subprocess.Popen(words, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, cwd=tmp_path)
     try:
         with Session(ny.port) as session:

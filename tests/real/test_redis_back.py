@@ -8,9 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.real.postgresql import wait_for
 from tests.real.redis import PASSWORD, Load, Pair, a_pair
-from tests.real.test_redis import goes_on
 
 pytestmark = pytest.mark.realtime
 
@@ -33,15 +31,15 @@ def lose_ny(pair: Pair, load: Load) -> set[int]:
     ny.keeps = True
     ny.ask("CONFIG", "SET", "appendonly", "yes")
     ny.ask("CONFIG", "SET", "appendfsync", "always")
-    wait_for(lambda: len(load.accepted) > 50)
+    load.goes_on(50)
     pair.ways["ny"].cut()
-    goes_on(load)
+    load.goes_on()
     ny.stop()
     code, text = pair.run("uncontrolled", "--service", "cache", "--site", "ny", "--yes")
     assert code == 0, text
     assert "BOTH SITES ACTIVE" not in text
     assert re.search(r"LEFT AT ny: .*unknown", text), text
-    goes_on(load)
+    load.goes_on()
     pair.ways["ny"].heal()
     lost = load.lost_at(nj)
     assert lost
@@ -68,15 +66,14 @@ def test_lost_and_back(pair: Pair) -> None:
     assert code == 0, text
     assert (ny.role, nj.role, nj.told("sync_full", "stats")) == ("slave", "master", "1")
     with Load(pair) as later:
-        goes_on(later)
+        later.goes_on()
         code, text = pair.run("failback", "--service", "cache", "--site", "ny", "--yes")
         assert code == 0, text
         assert PASSWORD not in text
-        goes_on(later)
+        later.goes_on()
     assert (ny.role, nj.role) == ("master", "slave")
-    for server in (ny, nj):
-        wait_for(lambda server=server: not later.lost_at(server))
-        assert load.lost_at(server) == lost
+    later.arrives_at(ny, nj)
+    assert load.lost_at(ny) == load.lost_at(nj) == lost
 
 
 def test_a_fail_back_before_it_is_safe(pair: Pair) -> None:

@@ -7,9 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.real.postgresql import wait_for
+from tests.real.places import wait_for
 from tests.real.redis import Load, Pair, Server, a_pair
-from tests.real.test_redis import goes_on
 
 pytestmark = pytest.mark.realtime
 
@@ -54,4 +53,4 @@ def test_a_pair_that_is_well(pair: Pair) -> None:
     code, text = pair.run("guard", "--site", "ny", "--yes")
     assert (code, "could end the service" in " ".join(text.split())) == (3, True), text
     with Load(pair) as load:
-        goes_on(load)
+        load.goes_on()

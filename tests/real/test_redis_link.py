@@ -8,9 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.real.cutting import at_risk, cut_in_drain, impatient
-from tests.real.postgresql import wait_for
 from tests.real.redis import Load, Pair, a_pair
-from tests.real.test_redis import goes_on
 
 pytestmark = pytest.mark.realtime
 PING = len("*1\r\n$4\r\nPING\r\n")
@@ -37,11 +35,11 @@ def is_idle_talk(size: int) -> bool:
 
 def moved(pair: Pair, load: Load, seed: int, *answer: str) -> tuple[int, str]:
     """A controlled move from ny under load, whose link is lost."""
-    wait_for(lambda: len(load.accepted) > 50)
+    load.goes_on(50)
     words = ["controlled", "--service", "cache", "--yes", "--runbook", impatient(pair.folder, "redis/controlled")]
     code, text = cut_in_drain(pair, pair.ways["ny"], [*words, *answer], seed=seed, closing=4)
     pair.ways["ny"].heal()
-    goes_on(load)
+    load.goes_on()
     return code, text
 
 
@@ -56,8 +54,7 @@ def test_rolled_back(pair: Pair, seed: int) -> None:
         assert code == 5, text
     assert [server.role for server in pair.servers.values()] == ["master", "slave"]
     assert {site for _, site in load.accepted.values()} == {"ny"}
-    for server in pair.servers.values():
-        wait_for(lambda server=server: not load.lost_at(server))
+    load.arrives_at(*pair.servers.values())
 
 
 @pytest.mark.parametrize("seed", SEEDS)
