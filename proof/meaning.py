@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from orchestrator.model.facets import Facet
 from orchestrator.model.families import Family
+from orchestrator.model.other_manager import OTHER_MANAGER, OtherManager, manager_in
 from proof.promises.by_facets import Facets, Meaning
 from proof.promises.facts import Plain
 
@@ -17,4 +20,14 @@ def meaning_of(family: Family) -> Meaning:
         found = None if model is None else model.model_validate(value)
         return {} if found is None else {facet: found.facet(facet) for facet in Facet}
 
-    return Meaning(facets, family.makes, is_exclusive=any(model.exclusive for model in serving))
+    def managers(reading: str, value: Plain) -> Mapping[str, str]:
+        if reading == OTHER_MANAGER:
+            return {one.name: one.state for one in OtherManager.model_validate(value).managers}
+        model = family.readings.get(reading)
+        if model is None or Facet.PILOT not in model.facets:
+            return {}
+        found = manager_in(model, model.model_validate(value))
+        return {found.name: found.state}
+
+    exclusive = any(model.exclusive for model in serving)
+    return Meaning(facets, family.makes, managers=managers, is_exclusive=exclusive)

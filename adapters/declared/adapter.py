@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from adapters.declared.commands import Commands, line_of_output
-from adapters.declared.reading_models import reading_of, rows_of
+from adapters.declared.reading_models import failed, reading_of, rows_of, unasked
 from orchestrator.errors import (
     AdapterError,
     AuthenticationFailed,
@@ -149,6 +149,8 @@ class DeclaredAdapter:
         return {service: self._probe(reading, declared, service) for service in services}
 
     def _probe(self, name: str, declared: ReadingFile, service: str) -> Reading | Failure:
+        if not _is_asked(declared, self._values):
+            return unasked(self.models[name])
         try:
             rows = self._rows(declared, service)
             if declared.sql is not None and declared.per == "service" and not rows and _has_a_row(declared):
@@ -157,7 +159,7 @@ class DeclaredAdapter:
                 )
             return reading_of(self.models[name], declared, rows, {**self._values, "service": service})
         except AdapterError as error:
-            return Failure.of(error)
+            return failed(self.models[name], error)
 
     def _rows(self, declared: ReadingFile, service: str) -> Sequence[Mapping[str, Any]]:
         values = {**self._values, "service": service, **self._found_first(declared, service)}
@@ -237,6 +239,10 @@ class DeclaredAdapter:
             )
 
 
+def _is_asked(declared: ReadingFile, values: Mapping[str, Value]) -> bool:
+    return declared.only_with is None or values.get(declared.only_with) != ""
+
+
 def _has_a_row(declared: ReadingFile) -> bool:
     """Is there a row for each service that the site has, even where it lists nothing?"""
     return declared.items is None or declared.items.known is not None
@@ -295,6 +301,7 @@ def adapter_of(
     def reading(name: str, declared: ReadingFile) -> ReadingSpec:
         def lines(services: Sequence[str]) -> Sequence[str]:
             asked = services if declared.per == "service" else services[:1]
+            asked = asked if _is_asked(declared, known) else ()
             return [line for one in asked for line in lines_of(declared, {**known, "service": one})]
 
         return ReadingSpec(name, declared.summary, lines, model=models[name])

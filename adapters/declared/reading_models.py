@@ -6,14 +6,16 @@ import json
 import re
 from collections.abc import Collection, Mapping, Sequence
 from types import MappingProxyType
-from typing import Any, ClassVar, Literal
+from typing import Any, Literal
 
 from pydantic import create_model
 
-from orchestrator.errors import UnreadableReply
-from orchestrator.model.declared.file import OTHER_MANAGER, FieldFile, ItemsFile, ReadingFile, manager_state
+from orchestrator.errors import AdapterError, UnreadableReply
+from orchestrator.model.declared.file import FieldFile, ItemsFile, ReadingFile, manager_state
 from orchestrator.model.declared.requests import filled_in, member_at
 from orchestrator.model.facets import Facet
+from orchestrator.model.other_manager import MANAGER_WHY, OTHER_MANAGER, ManagerState, shows_only_a_manager
+from orchestrator.model.outcome import Failure
 from orchestrator.model.reading import Item, Reading, ReadingModel, item_model, matches
 
 _TYPES: Mapping[str, Any] = {"bool": bool | None, "number": int | float | None, "text": str | None}
@@ -24,13 +26,11 @@ _YES, _NO = frozenset({"true", "t", "yes", "on", "1"}), frozenset({"false", "f",
 
 
 class _Declared(Reading):
-    """The base of a reading of a file. ``_named_by``: the field that names another manager, or says that there is one."""
-
-    _named_by: ClassVar[str] = ""
+    """The base of a reading of a file."""
 
     def remark(self, names: Collection[str]) -> str:
         """Who may act, where that is known."""
-        who = getattr(self, self._named_by) if self._named_by and OTHER_MANAGER in names else None
+        who = getattr(self, self.pilot_field) if self.pilot_field and OTHER_MANAGER in names else None
         return f"({who})" if isinstance(who, str) and who else ""
 
 
@@ -45,9 +45,10 @@ def reading_model(family: str, name: str, declared: ReadingFile) -> type[Reading
     facets = {field.facet: one for one, field in declared.fields.items() if field.facet is not None}
     fields = _fields(declared.fields)
     if Facet.PILOT in facets:
-        fields[OTHER_MANAGER] = (Literal["acts", "none", "unknown"] | None, None)
+        fields[OTHER_MANAGER] = (ManagerState | None, None)
+        fields[MANAGER_WHY] = (str, "")
     made = create_model(_title(name), __base__=_Declared, **kind, **fields)
-    made._named_by = facets.get(Facet.PILOT, "")
+    made.pilot_field = facets.get(Facet.PILOT, "")
     made.facets = {**facets, Facet.PILOT: OTHER_MANAGER} if Facet.PILOT in facets else facets
     made.surveyed = declared.survey
     made.risk = "queue" if Facet.BACKLOG in facets else ""
@@ -80,6 +81,18 @@ def _fields(declared: Mapping[str, FieldFile]) -> dict[str, Any]:
 
 def _title(name: str) -> str:
     return "".join(part.capitalize() for part in name.split("_"))
+
+
+def unasked(model: type[Reading]) -> Reading:
+    """Of a site that is not asked nothing is known."""
+    return model.model_validate({OTHER_MANAGER: "unasked"} if Facet.PILOT in model.facets else {})
+
+
+def failed(model: type[Reading], error: AdapterError) -> Reading | Failure:
+    """A failure; of a reading that shows another manager alone, that this is unknown: a person may accept that."""
+    if not shows_only_a_manager(model):
+        return Failure.of(error)
+    return model.model_validate({OTHER_MANAGER: "unknown", MANAGER_WHY: str(error)})
 
 
 def reading_of(

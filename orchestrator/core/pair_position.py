@@ -12,6 +12,7 @@ from typing import Literal
 from orchestrator.counting import counted
 from orchestrator.model.facets import Facet
 from orchestrator.model.families import Family
+from orchestrator.model.other_manager import Manager, manager_in, shows_only_a_manager
 from orchestrator.model.outcome import Failure
 from orchestrator.model.reading import Reading
 
@@ -25,9 +26,8 @@ Serving = Literal["first", "second", "both", "none", "unknown"]
 class End:
     """One site's end of a service; None is unknown. ``in_part``: some of its doors are open, others are not.
     ``unit``: what ``backlog`` counts; ``mark`` and ``reached``: its own last number, and the one that it has of its
-    mate's; ``blocked``: its writers wait, as its mate is away; ``pilot``: whether another manager may act (``acts``,
-    ``none``, ``unknown``), and ``pilot_named`` which;
-    ``error``: what was not read."""
+    mate's; ``blocked``: its writers wait, as its mate is away; ``managers``: those beside this program, each with
+    whether it may act; ``error``: what was not read."""
 
     site: str
     serves: bool | None = None
@@ -41,8 +41,7 @@ class End:
     clients: int | None = None
     suspended: bool | None = None
     blocked: bool | None = None
-    pilot: str | None = None
-    pilot_named: str = ""
+    managers: tuple[Manager, ...] = ()
     error: str = ""
 
 
@@ -73,10 +72,11 @@ def end_of(family: Family, site: str, answers: Answers, service: str, readings: 
     """The facets of one end, from ``readings``; from all that have facets, where they are not named."""
     found = {name: answers.get(name, {}).get(service) for name in readings or family.surveyed}
     values = [one for one in found.values() if isinstance(one, Reading)]
+    models = family.readings
     failures = [
         one.text if isinstance(one, Failure) else f"{name} was not read"
         for name, one in found.items()
-        if not isinstance(one, Reading)
+        if not isinstance(one, Reading) and not shows_only_a_manager(models[name])
     ]
     return End(
         site=site,
@@ -91,8 +91,9 @@ def end_of(family: Family, site: str, answers: Answers, service: str, readings: 
         clients=_number(values, Facet.CLIENTS),
         suspended=_flag(values, Facet.SUSPENDED),
         blocked=_flag(values, Facet.BLOCKED),
-        pilot=next((str(told) for one in values if (told := one.facet(Facet.PILOT)) is not None), None),
-        pilot_named=next((one.remark([one.facets[Facet.PILOT]]) for one in values if Facet.PILOT in one.facets), ""),
+        managers=tuple(
+            manager_in(models[name], one) for name, one in found.items() if Facet.PILOT in models[name].facets
+        ),
         error=failures[0] if failures else "",
     )
 
@@ -131,10 +132,14 @@ def position_of(family: Family, ends: tuple[End, End], service: str) -> PairPosi
         if end.blocked and end.serves:
             waits = family.words.blocked.format(site=end.site, mate=mate.site, services=service)
             position = PairPosition(serving, position.remarked(waits))
-    managed = next((end for end in ends if end.pilot == "acts"), None)
-    if managed is not None:
-        who = f"another manager may act at {managed.site} {managed.pilot_named}".rstrip()
-        return PairPosition(serving, position.remarked(who))
+    for end in ends:
+        acting = "; ".join(one.called for one in end.managers if one.state == "acts")
+        hidden = "; ".join(one.unknown_why for one in end.managers if one.state == "unknown" and not end.error)
+        if acting:
+            position = PairPosition(serving, position.remarked(f"another manager may act at {end.site} ({acting})"))
+        if hidden:
+            what = f"unknown whether another manager may act at {end.site} ({hidden})"
+            position = PairPosition(serving, position.remarked(what))
     return position
 
 

@@ -15,7 +15,7 @@ from orchestrator.documents.loader import load_runbook
 from orchestrator.documents.shipped import shipped_of
 from orchestrator.family.composite import browses
 from orchestrator.family.contract import Adapter
-from orchestrator.family.reachability import with_reachability
+from orchestrator.family.reachability import with_made_readings
 from orchestrator.model.findings import Level
 from orchestrator.model.runbook import Runbook, Side
 
@@ -63,7 +63,7 @@ def _ability(runbook: Runbook, ends: dict[Side, type[Adapter]]) -> Ability:
     found = [
         (one, side)
         for side, kind in ends.items()
-        for one in lint_words(runbook, with_reachability(kind.readings), kind.actions, side=side)
+        for one in lint_words(runbook, with_made_readings(kind.readings), kind.actions, side=side)
     ]
     missing = [
         f"{side}: {_NO_COMMAND if _FENCE in one.message else one.message}"

@@ -6,9 +6,10 @@ from collections.abc import Mapping
 from typing import Any, Literal, NamedTuple
 
 from orchestrator.errors import DefinitionError
-from orchestrator.model.declared.file import MANAGER_GATE, MANAGER_OPTION, OTHER_MANAGER, FamilyFile, manager_of
+from orchestrator.model.declared.file import FamilyFile, managers_in
 from orchestrator.model.declared.requests import rules_in
 from orchestrator.model.facets import Facet
+from orchestrator.model.other_manager import MANAGER_GATE, MANAGER_OPTION, OTHER_MANAGER
 
 Steps = list[dict[str, Any]]
 # A site that serves; the same once it was closed; its mate.
@@ -85,12 +86,9 @@ class Facets:
         return [self.check("target", Facet.LINK, False, say)] if self.has(Facet.LINK, "mate") else []
 
     def managers(self, *sides: str) -> Steps:
-        """A question for each side at which another manager may act; none where the file has no reading of that."""
-        found = manager_of(self._file)
-        if found is None:
-            return []
-        reading, field = found
-        return [_manager_step(side, reading, needed=field.needed) for side in sides]
+        """A question for each side at which another manager may act, or that is unknown; none where the file has no
+        reading of that."""
+        return [_manager_step(side) for side in sides] if managers_in(self._file) else []
 
     def closing(self, kind: str) -> str:
         """The one action that ends service, and can be rolled back. Raises ``DefinitionError``."""
@@ -153,18 +151,15 @@ class Facets:
         ]
 
 
-def _manager_step(side: str, reading: str, *, needed: bool) -> dict[str, Any]:
+def _manager_step(side: str) -> dict[str, Any]:
     return {
         "id": f"manager-at-{side}",
         "title": f"Check that no other manager may act at the {side}",
-        "only_if": [
-            {"on": side, "reading": reading, "where": {OTHER_MANAGER: ["acts", "unknown"] if needed else ["acts"]}}
-        ],
+        "only_if": [{"on": side, "reading": OTHER_MANAGER, "where": {OTHER_MANAGER: ["acts", "unknown"]}}],
         "ask": {
             "gate": MANAGER_GATE,
-            "text": f"Another manager may act at the {side}, and could start or stop service there during the move"
-            f" (`failover status` names it). Pause it first. accept ({MANAGER_OPTION} 'why, and who decided it'):"
-            " move all the same.",
+            "text": f"Another manager may act at the {side}, or that is unknown. It could start or stop service there"
+            f" during the move. Pause it first. accept ({MANAGER_OPTION} 'why, and who decided it'): move all the same.",
             "choices": ["accept", "stop"],
             "unattended": "stop",
             "option": f"{MANAGER_OPTION} TEXT",

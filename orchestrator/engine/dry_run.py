@@ -303,6 +303,7 @@ class _Layout:
     def _notes(self, step: Step) -> Iterator[str]:
         if step.only_if:
             yield f"only if {self._conditions(step)}"
+            yield from self._read_now(step.only_if)
         for check in step.never:
             yield f"ends in failure if {self.plan.site_name(check.on)}: {in_words(check.where)}"
         if step.hold:
@@ -322,6 +323,14 @@ class _Layout:
             yield self._on_gate("the guard is broken", step.when_guard_breaks.grace, step.when_guard_breaks)
         if step.when_stalled is not None:
             yield self._on_gate("nothing moves", step.when_stalled.after, step.when_stalled)
+
+    def _read_now(self, checks: Sequence[Check]) -> Iterator[str]:
+        """What was read, in names, where it says more than the values of these checks."""
+        for check in checks:
+            seen = self.service.reading(check.on, check.reading)
+            said = "" if seen is None or seen.value is None else seen.value.remark(list(check.where))
+            if said:
+                yield f"{self.plan.site_name(check.on)}: {said}"
 
     def _asks(self, ask: Approval) -> str:
         return f"asked: {ask.text.removesuffix('.')}: {self._answers(ask.gate, ask.choices, ask.unattended)}"

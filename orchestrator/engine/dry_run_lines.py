@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from orchestrator.family.contract import EVERY_NODE, ActionSpec, Adapter, Call, ReadingSpec, SessionLines, Typed
-from orchestrator.family.reachability import probe, with_reachability
+from orchestrator.family.reachability import probe, with_made_readings
 from orchestrator.model import events as ev
 from orchestrator.model.outcome import Failure
 from orchestrator.model.reading import Reading
@@ -24,7 +24,7 @@ class ReadOnly:
 
     def __init__(self, adapter: Adapter) -> None:
         self._adapter = adapter
-        self.readings: Mapping[str, ReadingSpec] = with_reachability(adapter.readings)
+        self.readings: Mapping[str, ReadingSpec] = with_made_readings(adapter.readings)
         self.actions: Mapping[str, ActionSpec] = adapter.actions
 
     def probe(self, reading: str, services: Sequence[str]) -> Mapping[str, Reading | Failure]:

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
-from orchestrator.model.declared.file import MANAGER_GATE, MANAGER_OPTION
+from orchestrator.model.other_manager import MANAGER_GATE, MANAGER_OPTION
 from orchestrator.model.runbook import Choice
 from orchestrator.model.transactions import TransactionDecisions
 

@@ -1,7 +1,8 @@
-"""Taking a reading from an adapter so that a failure is data, and the one reading that no adapter has to offer.
+"""Taking a reading from an adapter so that a failure is data, and the readings that no adapter has to offer.
 
 ``reachability`` is made here, from the reading that its family names for it (``Reading.reaches``): that a site does not
-answer is an answer too, and the first thing to know about one that is said to be lost.
+answer is an answer too, and the first thing to know about one that is said to be lost. ``other_manager`` is made of all
+readings that show a manager beside this program.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from typing import Protocol
 from orchestrator.errors import AdapterError
 from orchestrator.family.contract import NOT_OFFERED, ReadingSpec
 from orchestrator.model.facets import Facet
+from orchestrator.model.other_manager import OTHER_MANAGER, OtherManager, manager_in, shows_only_a_manager, worst
 from orchestrator.model.outcome import Failure
 from orchestrator.model.reading import Reading
 from orchestrator.model.readings import Reachability, Role, known_reading
@@ -35,16 +37,36 @@ def probe(site: Probed, reading: str, services: Sequence[str]) -> Mapping[str, R
     if reading == REACHABILITY:
         source = _source_of(site.readings) or REACHABILITY
         return {service: _reach(found) for service, found in _ask(site, source, services).items()}
+    if reading == OTHER_MANAGER and (shown := showing_managers(site.readings)):
+        answers = {name: _ask(site, name, services) for name in shown}
+        return {
+            service: _managers({name: found[service] for name, found in answers.items()}, shown)
+            for service in services
+        }
     return _ask(site, reading, services)
 
 
-def with_reachability(readings: Mapping[str, ReadingSpec]) -> Mapping[str, ReadingSpec]:
+def with_made_readings(readings: Mapping[str, ReadingSpec]) -> Mapping[str, ReadingSpec]:
     """What a runbook may read of an adapter that declares ``readings``."""
+    made = {}
     source = _source_of(readings)
-    if source is None:
-        return readings
-    spec = ReadingSpec(REACHABILITY, "does the site answer, and as what", readings[source].commands)
-    return {**readings, REACHABILITY: spec}
+    if source is not None:
+        made[REACHABILITY] = ReadingSpec(REACHABILITY, "does the site answer, and as what", readings[source].commands)
+    shown = showing_managers(readings)
+    if shown:
+
+        def lines(services: Sequence[str]) -> Sequence[str]:
+            return [line for name in shown for line in readings[name].commands(services)]
+
+        summary = "whether a manager beside this program may act at the site"
+        made[OTHER_MANAGER] = ReadingSpec(OTHER_MANAGER, summary, lines, model=OtherManager)
+    return {**readings, **made}
+
+
+def showing_managers(readings: Mapping[str, ReadingSpec]) -> Mapping[str, type[Reading]]:
+    """Those that show a manager beside this program."""
+    models = {name: model_of(spec) for name, spec in readings.items()}
+    return {name: model for name, model in models.items() if model is not None and Facet.PILOT in model.facets}
 
 
 def _source_of(readings: Mapping[str, ReadingSpec]) -> str | None:
@@ -69,6 +91,22 @@ def _ask(site: Probed, reading: str, services: Sequence[str]) -> Mapping[str, Re
     except AdapterError as error:
         return dict.fromkeys(services, Failure.of(error))
     return {service: answers.get(service) or _no_answer(service) for service in services}
+
+
+def _managers(
+    answers: Mapping[str, Reading | Failure], models: Mapping[str, type[Reading]]
+) -> OtherManager | Failure:
+    """What all of them come to. Where a reading failed that shows more than a manager the site itself was not read, and
+    is read again; unless another one shows that a manager may act."""
+    managers = tuple(manager_in(models[name], found) for name, found in answers.items())
+    state = worst(managers)
+    failed = (
+        found
+        for name, found in answers.items()
+        if isinstance(found, Failure) and not shows_only_a_manager(models[name])
+    )
+    failure = None if state == "acts" else next(failed, None)
+    return OtherManager(other_manager=state, managers=managers) if failure is None else failure
 
 
 def _no_answer(service: str) -> Failure:

@@ -21,5 +21,5 @@ class Facet(StrEnum):
     CLIENTS = "clients"  # int: applications connected now
     SUSPENDED = "suspended"  # bool: replication is switched off, so the backlog does not grow
     BLOCKED = "blocked"  # bool: this serving end refuses writes while its mate is away
-    PILOT = "pilot"  # str: whether a manager beside this program may act here: acts, none or unknown
+    PILOT = "pilot"  # str: whether a manager beside this program may act here: acts, unknown, none or unasked
     NODE = "node"  # str: which device answered

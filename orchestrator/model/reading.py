@@ -66,7 +66,8 @@ class Reading(ReadingModel):
     serve. ``left``: by field, how it is reported while a wait follows it. ``reaches``: it is asked to learn whether
     the site answers at all. ``risk``: what decides what a lost site leaves behind, as this reading tells it
     (``queue``); the last known one is told with an unplanned move. ``sampled``: `watch` and `check` keep it, for its
-    course over time. ``surveyed``: it is read to learn how a pair is, not by steps alone.
+    course over time. ``surveyed``: it is read to learn how a pair is, not by steps alone. ``pilot_field``: the field by
+    which the manager of its facet ``pilot`` is called, and whose text is how that calls itself.
     """
 
     facets: ClassVar[Mapping[Facet, str]] = {}
@@ -77,6 +78,7 @@ class Reading(ReadingModel):
     risk: ClassVar[str] = ""
     sampled: ClassVar[bool] = False
     surveyed: ClassVar[bool] = True
+    pilot_field: ClassVar[str] = ""
 
     kind: str
 

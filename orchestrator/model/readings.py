@@ -16,6 +16,7 @@ from pydantic import BeforeValidator, SerializeAsAny
 
 from orchestrator.model.facets import Facet
 from orchestrator.model.installed import Installed, distributed, installed, installed_as, remembered
+from orchestrator.model.other_manager import OtherManager
 from orchestrator.model.reading import Item, OpaqueReading, Reading, item_model
 
 
@@ -72,7 +73,7 @@ class SiteClaims(Reading):
     is_waiting: bool = False
 
 
-_COMMON: tuple[type[Reading], ...] = (ExternalFence, Reachability)
+_COMMON: tuple[type[Reading], ...] = (ExternalFence, Reachability, OtherManager)
 
 
 @remembered

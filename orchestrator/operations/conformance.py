@@ -18,7 +18,7 @@ from orchestrator.documents.lint.runbook import lint
 from orchestrator.documents.loader import read_runbook
 from orchestrator.family.composite import compose
 from orchestrator.family.contract import ActionSpec, Adapter, Call
-from orchestrator.family.reachability import model_of, with_reachability
+from orchestrator.family.reachability import model_of, with_made_readings
 from orchestrator.family.registry import Registry
 from orchestrator.model.declared.file import FamilyFile
 from orchestrator.model.facets import Facet
@@ -254,7 +254,7 @@ def _runbooks(family: Family, kinds: Kinds) -> Iterator[str]:
 
 
 def _errors(runbook: Runbook, kind: type[Adapter]) -> list[Finding]:
-    found = lint(runbook, with_reachability(kind.readings), kind.actions)
+    found = lint(runbook, with_made_readings(kind.readings), kind.actions)
     return [one for one in found if one.level == "error"]
 
 

@@ -18,7 +18,7 @@ from orchestrator.documents.source_map import Diagnostic, Lines, findings_of
 from orchestrator.errors import DefinitionError
 from orchestrator.family.composite import compose
 from orchestrator.family.contract import Adapter
-from orchestrator.family.reachability import with_reachability
+from orchestrator.family.reachability import with_made_readings
 from orchestrator.family.registry import Registry
 from orchestrator.model.families import SHIPPED, Family, family_called
 from orchestrator.model.findings import Finding, Level
@@ -110,7 +110,7 @@ def _of_runbooks(family: Family, file: FamilyFile) -> Iterator[Finding]:
         runbook = read_runbook(one)
         yield from runbook.findings
         if runbook.value is not None:
-            readings = with_reachability(kind.readings)
+            readings = with_made_readings(kind.readings)
             yield from lint(runbook.value, readings, kind.actions, file=runbook.file, lines=runbook.lines)
             yield from findings_of(lint_closing(runbook.value, file), file=runbook.file, lines=runbook.lines)
 

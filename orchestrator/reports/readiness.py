@@ -12,6 +12,7 @@ from orchestrator.journal.readiness_results import Checked as LastCheck
 from orchestrator.model.families import Family
 from orchestrator.model.findings import Finding, Level
 from orchestrator.model.inventory import Pair
+from orchestrator.model.other_manager import shows_only_a_manager
 
 _SITE_CHECKS, _SERVICE_CHECKS = ("answers",), ("position", "link", "backlog")
 _ACT = "read `failover status`, and repair the pair with the tools of its product"
@@ -19,7 +20,8 @@ _ACT = "read `failover status`, and repair the pair with the tools of its produc
 
 def judge_facets(family: Family, pair: Pair, sites: tuple[SiteRead, SiteRead]) -> Readiness:
     """Judge a pair by the facets of what both of its ``sites`` reported."""
-    of_sites = [answers_of(site, family.surveyed) for site in sites]
+    own = [name for name in family.surveyed if not shows_only_a_manager(family.readings[name])]
+    of_sites = [answers_of(site, own) for site in sites]
     of_services = [one for service in pair.services for one in _of_service(family, service, sites)]
     return Readiness(pair, (*of_sites, *of_services), _SITE_CHECKS, _SERVICE_CHECKS)
 

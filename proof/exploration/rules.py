@@ -12,6 +12,7 @@ RULES: Mapping[str, str] = {
     " neither closed nor fenced",
     "promoted-undrained": "the target is made to serve, and nothing shows that it has all messages of the source",
     "messages-left": "a site is made to serve while its mate holds messages that it lacks, and no operator accepted that",
+    "changed-while-managed": "a site is changed while another manager may act there, and no operator accepted that",
     "sent-twice": "an action that must not be repeated is sent again after it was obeyed",
     "undo-order": "a change is rolled back before a later one",
     "not-reverted": "the lane ends reverted, and a change of it is still there",

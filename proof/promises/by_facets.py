@@ -15,7 +15,6 @@ from proof.promises.facts import Broken, Case, LaneFacts, Plain, words
 # What is known of one side, by facet.
 Facets = Mapping[str, Any]
 SERVES, LINK, BACKLOG, MARK, REACHED, CLIENTS = "serves", "link", "backlog", "mark", "reached", "clients"
-PILOT = "pilot"  # acts, none or unknown
 # By action and argument, for each value of the argument: the facets that a site has once it has obeyed.
 Makes = Mapping[tuple[str, str], Mapping[str, Mapping[Any, bool]]]
 # By side, what one round of readings said.
@@ -32,18 +31,25 @@ def shows_drained(sides: Sides) -> bool:
     return source.get(BACKLOG) == 0 and target.get(LINK) is True
 
 
+def _shows_none(reading: str, value: Plain) -> Mapping[str, str]:
+    del reading, value
+    return {}
+
+
 @dataclass(frozen=True, slots=True)
 class Meaning:
     """What the record of a family means.
 
-    ``facets``: of a reading, by its name and as it is recorded; ``is_exclusive``: at most one site may serve.
-    ``drained``: does a round of readings show that the target has everything? ``lossless``: what the names of the
+    ``facets``: of a reading, by its name and as it is recorded; ``managers``: likewise, of each manager beside this
+    program that it shows, whether it may act (acts, unknown, none, unasked); ``is_exclusive``: at most one site may
+    serve. ``drained``: does a round of readings show that the target has everything? ``lossless``: what the names of the
     runbooks start with whose ``done`` promises that nothing was lost. ``answers_for_live``: does who answers for the
     fence of a lost source answer for one that its mate still hears, too?
     """
 
     facets: Callable[[str, Plain], Facets]
     makes: Makes
+    managers: Callable[[str, Plain], Mapping[str, str]] = _shows_none
     is_exclusive: bool = True
     drained: Callable[[Sides], bool] = shows_drained
     lossless: tuple[str, ...] = ("controlled", "failback")

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from proof.promises.by_facets import PILOT, Meaning
+from proof.promises.by_facets import Meaning
 from proof.promises.facts import Broken, Case, Intent, LaneFacts, Plain, changes_since, words
 from proof.promises.rules import Rules
 
@@ -97,20 +97,23 @@ class _ByWorld:
             yield Broken(2, f"{words(order)}, with {left} units still waiting at {case.site('source')}")
 
     def _managed(self, case: Case, lane: LaneFacts, order: Plain, world: Plain) -> Iterator[Broken]:
-        """Promise 5: no change at a site where another manager may act since before the run, unless a person accepted
-        that. A reading that shows none, or does not say, excuses; that the site was not asked does not. ``guard`` asks
-        nobody: it closes a site that serves beside its mate."""
+        """Promise 5: no change at a site where another manager may act since before the run, or where its reading does
+        not tell, unless a person accepted that. A reading that shows none of that manager excuses; that the site was not
+        asked about it does not. ``guard`` asks nobody: it closes a site that serves beside its mate."""
         site, kind = case.site(order["on"]), case.runbook.partition("/")[2]
-        began = False if case.begun is None else case.begun["sites"][site]["managed"]
-        if not (began and world["sites"][site]["managed"]) or kind.startswith("guard"):
+        began = {} if case.begun is None else case.begun["sites"][site]["managers"]
+        now = world["sites"][site]["managers"]
+        managers = [name for name in began if {began[name], now[name]} <= {"acts", "unknown"}]
+        if not managers or kind.startswith("guard") or lane.accepted(_MANAGER_GATE):
             return
-        said = {
-            self.meaning.facets(reading, seen["value"]).get(PILOT)
+        said = [
+            self.meaning.managers(reading, seen["value"])
             for (on, reading), (_, seen) in lane.seen.items()
             if on == order["on"] and seen.get("value") is not None
-        }
-        if said.isdisjoint(("none", "unknown")) and not lane.accepted(_MANAGER_GATE):
-            yield Broken(5, f"{words(order)}, while another manager may act at {site}, and no person accepted that")
+        ]
+        for name in managers:
+            if not any(one.get(name) in ("none", "unasked") for one in said):
+                yield Broken(5, f"{words(order)}, while {name} may act at {site}, and no person accepted that")
 
     def record(self, case: Case, lane: LaneFacts, event: Plain, world: Plain | None) -> Iterator[Broken]:
         """What a step says is done, or rolled back, is so: it was read, and the world agrees."""

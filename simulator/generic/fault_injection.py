@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
-from simulator.generic.faults import FAULTS, Fault, HandFault, LinkFault, SiteFault, StateFault
+from simulator.generic.faults import FAULTS, Fault, HandFault, LinkFault, ManagerFault, SiteFault, StateFault
 from simulator.world.fault_lines import AnswerFault, When
 from simulator.world.fault_script import FaultScript
 
@@ -40,13 +40,15 @@ class FaultInjector(FaultScript[StateFault, Asked]):
         layout, what = self._world.layout, fault.what
         about = () if fault.when.about is None else (fault.when.about,)
         known = (*layout.sites, *layout.actions) if fault.when.phase == "act" else layout.sites
-        sites = (what.site,) if isinstance(what, SiteFault | HandFault) else ()
+        sites = (what.site,) if isinstance(what, SiteFault | ManagerFault | HandFault) else ()
         stranger = next((name for name in about if name not in known), None)
         stranger = stranger or next((name for name in sites if name not in layout.sites), None)
         if stranger is not None:
             return f"there is no {stranger}; the pair has {', '.join(layout.sites)}"
         if isinstance(what, HandFault) and what.action not in layout.actions:
             return f"there is no action {what.action}; the family has {', '.join(layout.actions)}"
+        if isinstance(what, ManagerFault) and what.name and what.name not in layout.managers:
+            return f"no reading shows a manager {what.name}; the family has {', '.join(layout.managers) or 'none'}"
         return ""
 
     def _can_go_wrong(self, what: AnswerFault, asked: Asked) -> bool:
@@ -62,8 +64,8 @@ class FaultInjector(FaultScript[StateFault, Asked]):
                 self._world.disturb_link(what.factor, what.lasts)
             case SiteFault(kind="silent", site=site):
                 self._world.silence(site, what.lasts)
-            case SiteFault(kind="manager", site=site):
-                self._world.manage(site, what.lasts)
+            case ManagerFault(site=site, name=name, hidden=hidden):
+                self._world.manage(site, name, what.lasts, hidden=hidden)
             case SiteFault(kind=kind, site=site):
                 self._world.turn(site, up=kind == "up", lasts=what.lasts)
             case HandFault(action=action, site=site, by=by):

@@ -28,7 +28,8 @@ WHAT is a state fault
   up SITE                        a node that is down starts
   silent SITE [5s]               the site does not answer; its clients notice nothing
   somebody ACTION SITE           another operator does this there
-  manager SITE [5s]              another manager may act there, and is shown
+  manager SITE [NAME] [5s]       another manager, or each one, may act there, and is shown
+  manager hidden SITE [NAME] [5s]  its reading does not tell whether it may
   manager does ACTION SITE       it does this, if it may act there and its node is up
 or a fault of one answer
   refuse [5s]                    the request is refused
@@ -53,8 +54,18 @@ class LinkFault:
 class SiteFault:
     """Something about one site."""
 
-    kind: Literal["down", "up", "silent", "manager"]
+    kind: Literal["down", "up", "silent"]
     site: str
+    lasts: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ManagerFault:
+    """Another manager may act there, or its reading does not tell (``hidden``). ``name``: which; empty: each one."""
+
+    site: str
+    name: str = ""
+    hidden: bool = False
     lasts: float | None = None
 
 
@@ -67,7 +78,7 @@ class HandFault:
     by: Literal["somebody", "manager"] = "somebody"
 
 
-StateFault = LinkFault | SiteFault | HandFault
+StateFault = LinkFault | SiteFault | ManagerFault | HandFault
 Fault = fault_lines.Fault[StateFault]
 
 
@@ -80,11 +91,16 @@ def _of_link(groups: Groups) -> StateFault | None:
 
 def _of_site(groups: Groups) -> StateFault | None:
     match groups:
-        case {"kind": "down" | "silent" | "manager" as kind, "site": str(site)}:
+        case {"kind": "down" | "silent" as kind, "site": str(site)}:
             return SiteFault(kind, site, lasts(groups))
         case {"kind": "up", "site": str(site)}:
             return SiteFault("up", site)
     return None
+
+
+def _of_manager(groups: Groups) -> StateFault | None:
+    hidden = groups["hidden"] is not None
+    return ManagerFault(str(groups["site"]), groups["name"] or "", hidden=hidden, lasts=lasts(groups))
 
 
 def _of_hand(groups: Groups) -> StateFault | None:
@@ -108,9 +124,10 @@ FAULTS: Grammar[StateFault] = Grammar(
     about=NAME,
     shapes=(
         (rf"link (?:down|slow (?P<factor>\d+(?:\.\d+)?)x){LASTS}", _of_link),
-        (rf"(?P<kind>down|silent|manager) (?P<site>{NAME}){LASTS}", _of_site),
+        (rf"(?P<kind>down|silent) (?P<site>{NAME}){LASTS}", _of_site),
         (rf"(?P<kind>up) (?P<site>{NAME})", _of_site),
         ("break off", _of_part),
+        (rf"manager(?P<hidden> hidden)? (?P<site>{NAME})(?: (?P<name>[a-z][a-z0-9_]*))?{LASTS}", _of_manager),
         (rf"(?P<by>somebody|manager does) (?P<action>[a-z][a-z0-9_]*) (?P<site>{NAME})", _of_hand),
     ),
     misfit=_misfit,

@@ -11,7 +11,7 @@ from typing import Any
 from pydantic import BaseModel, ConfigDict, Field
 
 from orchestrator.errors import DefinitionError
-from orchestrator.model.declared.file import ActionFile, FamilyFile, ReadingFile
+from orchestrator.model.declared.file import ActionFile, FamilyFile, ReadingFile, managers_in
 from orchestrator.model.declared.requests import ModelFile
 
 # How a site is spoken to, by the keys of a reading or an action.
@@ -58,10 +58,10 @@ class GenericService(_Plain):
 
 
 class GenericLayout(_Plain):
-    """The pair before anything happens. ``source`` serves. ``readings``: by name, sql, exec or http. ``model``: see
-    ``FamilyFile``. ``latency``: seconds that a
-    request takes; ``lag``: seconds by which a healthy link is behind while clients write; ``noticed``: seconds until a
-    site shows that its link is gone."""
+    """The pair before anything happens. ``source`` serves. ``readings``: by name, sql, exec or http. ``managers``: those
+    beside this program that readings show. ``model``: see ``FamilyFile``. ``latency``: seconds that a request takes;
+    ``lag``: seconds by which a healthy link is behind while clients write; ``noticed``: seconds until a site shows that
+    its link is gone."""
 
     family: str
     sites: tuple[str, str]
@@ -69,6 +69,7 @@ class GenericLayout(_Plain):
     services: tuple[GenericService, ...] = Field(min_length=1)
     actions: Mapping[str, ActionLayout]
     readings: Mapping[str, str] = Field(default_factory=dict)
+    managers: tuple[str, ...] = ()
     model: Mapping[str, tuple[bool, bool] | ModelFile] = Field(default_factory=dict)
     latency: float = Field(default=0.005, ge=0)
     lag: float = Field(default=0.05, ge=0)
@@ -103,4 +104,7 @@ def _way(one: ReadingFile | ActionFile) -> str:
 def generic_layout(file: FamilyFile, **more: Any) -> GenericLayout:
     """A layout of this family; ``more``: the other fields of ``GenericLayout``."""
     ways = {name: _way(one) for name, one in file.readings.items()}
-    return GenericLayout(family=file.family, actions=actions_of(file), readings=ways, model=file.model, **more)
+    managers = tuple(managers_in(file))
+    return GenericLayout(
+        family=file.family, actions=actions_of(file), readings=ways, managers=managers, model=file.model, **more
+    )

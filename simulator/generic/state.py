@@ -54,12 +54,13 @@ class ServiceState:
 
 @dataclass(slots=True)
 class NodeState:
-    """The node of one site. ``outside``: something outside of it keeps clients away. ``managed_until``: until when
-    another manager may act there."""
+    """The node of one site. ``outside``: something outside of it keeps clients away. ``managed_until``: until when each
+    of the other managers may act there; ``hidden_until``: until when nobody knows of it."""
 
     up: bool = True
     silent_until: float = 0.0
-    managed_until: float = 0.0
+    managed_until: dict[str, float] = field(default_factory=dict)
+    hidden_until: dict[str, float] = field(default_factory=dict)
     outside: bool = False
 
 

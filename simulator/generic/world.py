@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import heapq
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -33,7 +33,7 @@ _SETTLE = "settle"
 @dataclass(frozen=True, slots=True)
 class View:
     """What one site knows of one service. ``told``: what it is, field by field; ``backlog`` None: it cannot say.
-    ``managed``: another manager may act there."""
+    ``managers``: of each other manager, whether it may act there (acts, unknown, none)."""
 
     serves: bool
     link: bool
@@ -44,7 +44,7 @@ class View:
     in_doubt: int
     told: Mapping[str, bool]
     end: End
-    managed: bool = False
+    managers: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,9 +95,18 @@ class GenericWorld(Kept):
         node = self.state.nodes[site]
         return node.up and self.moment >= node.silent_until
 
+    def managers(self, site: str) -> dict[str, str]:
+        """Of each other manager, whether it may act there, as its reading shows it: acts, unknown or none."""
+        node = self.state.nodes[site]
+        return {
+            name: "unknown" if self.moment < node.hidden_until.get(name, 0.0) else "acts" if acts else "none"
+            for name in self.layout.managers
+            for acts in (self.moment < node.managed_until.get(name, 0.0),)
+        }
+
     def is_managed(self, site: str) -> bool:
         """May another manager act there?"""
-        return self.moment < self.state.nodes[site].managed_until
+        return any(self.moment < until for until in self.state.nodes[site].managed_until.values())
 
     def answers(self, site: str, service: str, reading: str) -> bool:
         """Is this reading answered there, as far as the node is up?"""
@@ -126,7 +135,7 @@ class GenericWorld(Kept):
             in_doubt=end.in_doubt,
             told={name: rules.so(state, service, site, name) for name in end.told},
             end=end,
-            managed=self.is_managed(site),
+            managers=self.managers(site),
         )
 
     def tally(self, service: str) -> GenericTally:
@@ -244,9 +253,13 @@ class GenericWorld(Kept):
         self.state.nodes[site].silent_until = until
         self._until(until)
 
-    def manage(self, site: str, lasts: float | None) -> None:
-        """Another manager may act there from now on, for so long."""
-        self.state.nodes[site].managed_until = FOR_EVER if lasts is None else self.moment + lasts
+    def manage(self, site: str, manager: str, lasts: float | None, *, hidden: bool) -> None:
+        """Another manager, or each where none is named, may act there from now on, for so long; or its reading does not
+        tell (``hidden``)."""
+        node = self.state.nodes[site]
+        until = node.hidden_until if hidden else node.managed_until
+        for name in (manager,) if manager else self.layout.managers:
+            until[name] = FOR_EVER if lasts is None else self.moment + lasts
 
     def turn(self, site: str, *, up: bool, lasts: float | None = None) -> None:
         """The node is down from now on, for so long; or up again."""

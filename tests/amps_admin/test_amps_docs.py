@@ -12,7 +12,7 @@ from adapters.amps.options import AdminAssumptions, AmpsOptions, ServiceOptions,
 from orchestrator.documents.lint.runbook import lint
 from orchestrator.documents.loader import load_runbook, read_runbook
 from orchestrator.documents.shipped import shipped_runbooks
-from orchestrator.family.reachability import with_reachability
+from orchestrator.family.reachability import with_made_readings
 from orchestrator.model.inventory import Site
 
 PAGE = (Path(__file__).parents[2] / "docs/systems/amps.md").read_text(encoding="utf-8")
@@ -45,4 +45,4 @@ def test_every_runbook_fits_the_adapter(name: str) -> None:
     """Law: nothing is found in a shipped runbook, not so much as a note."""
     adapter = AmpsAdminAdapter
     runbook, lines = load_runbook(name), read_runbook(name).lines
-    assert list(lint(runbook, with_reachability(adapter.readings), adapter.actions, file=name, lines=lines)) == []
+    assert list(lint(runbook, with_made_readings(adapter.readings), adapter.actions, file=name, lines=lines)) == []

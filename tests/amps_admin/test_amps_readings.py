@@ -20,7 +20,7 @@ from adapters.amps.reading_models import (
     Transports,
 )
 from orchestrator.family.contract import ReadingSpec
-from orchestrator.family.reachability import probe, with_reachability
+from orchestrator.family.reachability import probe, with_made_readings
 from orchestrator.model.outcome import Failure
 from orchestrator.model.reading import Reading, matches
 
@@ -149,4 +149,4 @@ def test_reachability_without_roles() -> None:
         False,
         True,
     ]
-    assert "reachability" in with_reachability(Site.readings)
+    assert "reachability" in with_made_readings(Site.readings)

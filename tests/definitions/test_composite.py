@@ -14,7 +14,7 @@ from orchestrator.documents.loader import load_runbook
 from orchestrator.errors import AuthenticationFailed, CommandTimedOut, HostKeyRejected, Unreachable
 from orchestrator.family.composite import compose
 from orchestrator.family.contract import ActionSpec, Adapter, AdapterContext, Call, Permit, ReadingSpec, Result
-from orchestrator.family.reachability import with_reachability
+from orchestrator.family.reachability import with_made_readings
 from orchestrator.family.registry import Registry
 from orchestrator.family.secrets import SecretStore
 from orchestrator.model.inventory import Site
@@ -199,10 +199,12 @@ def test_the_shipped_runbooks_fit_a_site_with_a_command(name: str) -> None:
     sides: Mapping[Side, Site] = {"source": a_real_site(), "target": plain}
     for side, site in sides.items():
         declared = Registry().declarations(site)
-        found = lint(runbook, with_reachability(declared.readings), declared.actions, side=side)
+        found = lint(runbook, with_made_readings(declared.readings), declared.actions, side=side)
         assert [str(one) for one in found if one.level == "error"] == []
     declared = Registry().declarations(plain)
-    codes = {one.code for one in lint(runbook, with_reachability(declared.readings), declared.actions, side="source")}
+    codes = {
+        one.code for one in lint(runbook, with_made_readings(declared.readings), declared.actions, side="source")
+    }
     assert {"unknown-reading", "unknown-action"} <= codes
 
 

@@ -60,6 +60,28 @@ def nobody_asks_about_a_manager(steps: Steps) -> None:
     steps[:] = [step for step in steps if not step["id"].startswith("manager-at")]
 
 
+def asks_about_one_manager(reading: str) -> Callable[[Steps], None]:
+    """Each step asks about the manager that this reading shows, and about no other one."""
+
+    def plant(steps: Steps) -> None:
+        for check in _about_managers(steps):
+            check |= {"reading": reading, "where": {"other_manager": ["acts", "unknown"]}}
+
+    return plant
+
+
+def takes_an_unknown_manager_for_none(steps: Steps) -> None:
+    """No step asks where it is unknown whether one may act."""
+    for check in _about_managers(steps):
+        check["where"] = {"other_manager": "acts"}
+
+
+def _about_managers(steps: Steps) -> Steps:
+    found = [one for step in steps for one in step.get("only_if", []) if one["reading"] == "other_manager"]
+    assert found
+    return found
+
+
 def not_asked_about_its_link(steps: Steps) -> None:
     """The point of no return does not read whether the target hears from the source."""
     for step in steps:

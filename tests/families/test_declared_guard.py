@@ -14,7 +14,7 @@ from orchestrator.documents.generic_runbooks import generic_runbook
 from orchestrator.documents.lint.runbook import lint
 from orchestrator.documents.loader import read_family
 from orchestrator.errors import DefinitionError
-from orchestrator.family.reachability import with_reachability
+from orchestrator.family.reachability import with_made_readings
 from orchestrator.model.declared.file import FamilyFile
 from orchestrator.model.families import SHIPPED
 from orchestrator.model.outcome import Failure
@@ -61,7 +61,7 @@ def test_those_that_come_with_the_program(family: str) -> None:
     assert made.guard() is not None
     runbook = generic_runbook(file, "guard")
     kind: Any = made.adapters[family]
-    assert [one.message for one in lint(runbook, with_reachability(kind.readings), kind.actions)] == []
+    assert [one.message for one in lint(runbook, with_made_readings(kind.readings), kind.actions)] == []
     close = runbook.steps[-1]
     assert close.do is not None
     assert (close.do.on, file.actions[close.do.action].makes["serves"]) == ("source", False)

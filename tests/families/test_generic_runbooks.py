@@ -16,7 +16,7 @@ from orchestrator.documents.generic_runbooks import KINDS, generic_runbook
 from orchestrator.documents.lint.runbook import lint
 from orchestrator.documents.loader import load_runbook, read_family
 from orchestrator.errors import DefinitionError
-from orchestrator.family.reachability import with_reachability
+from orchestrator.family.reachability import with_made_readings
 from orchestrator.model.declared.file import FamilyFile
 from orchestrator.model.facets import Facet
 from orchestrator.model.families import SHIPPED
@@ -91,7 +91,7 @@ def findings(runbook: Runbook, file: dict[str, Any]) -> list[str]:
     """The codes of what lint finds, without notes."""
     family = family_of(FamilyFile.model_validate_json(json.dumps(file)), None)
     declared: Any = family.adapters[family.name]
-    found = lint(runbook, with_reachability(declared.readings), declared.actions)
+    found = lint(runbook, with_made_readings(declared.readings), declared.actions)
     return [one.code for one in found if one.level in ("error", "warning")]
 
 

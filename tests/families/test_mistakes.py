@@ -16,12 +16,15 @@ from proof.exploration.generic.family import Generic
 from proof.exploration.search import explore
 from tests.families.planted import (
     Steps,
+    asks_about_one_manager,
     before_it_stops,
     copied,
     edited,
     never_asked_about_its_link,
     never_drained,
+    nobody_asks_about_a_manager,
     not_asked_about_its_link,
+    takes_an_unknown_manager_for_none,
 )
 
 
@@ -130,6 +133,19 @@ LINTED: Mapping[str, Mistake] = {
         "where: {follows: true}, say: the target is no replica",
         "link-not-read",
     ),
+    "a reading of two managers": Mistake(
+        "redis",
+        "      sentinel: {regex",
+        "      sentinels: {regex: (x), type: text, facet: pilot}\n      sentinel: {regex",
+        "facet-twice",
+    ),
+    "a name that the program gives": Mistake("redis", "  managers:\n", "  other_manager:\n", "reading-name"),
+    "it is left out without an option that is not there": Mistake(
+        "redis", "only_with: cluster_host", "only_with: cluster_hosts", "unknown-option"
+    ),
+    "it is left out without an option that is always there": Mistake(
+        "redis", "only_with: cluster_host", "only_with: programs", "unknown-option"
+    ),
     "a fence that nothing closes": Mistake(
         "postgresql", "    action: follow_from_next_start", "    action: follow_from_the_next", "unknown-action"
     ),
@@ -177,6 +193,21 @@ EDITED: Mapping[str, tuple[str, Callable[[Steps], None], str]] = {
     "it promotes before it stops": ("rabbitmq/controlled", before_it_stops, "promoted-unconfirmed two-active"),
     "nothing waits for the drain": ("rabbitmq/controlled", never_drained, "promoted-undrained messages-left"),
     "it can only refuse": ("rabbitmq/controlled", _asks_for_the_opposite, "never-done"),
+    "nothing asks about another manager": (
+        "redis/controlled",
+        nobody_asks_about_a_manager,
+        "changed-while-managed",
+    ),
+    "one of two other managers is asked about": (
+        "postgresql/controlled",
+        asks_about_one_manager("database"),
+        "changed-while-managed",
+    ),
+    "an unknown manager is taken for none": (
+        "rabbitmq/controlled",
+        takes_an_unknown_manager_for_none,
+        "changed-while-managed",
+    ),
     "nobody answers for the fence": (
         "rabbitmq/uncontrolled",
         _without("unfenced"),
@@ -237,6 +268,29 @@ def test_exploration_finds_a_missing_step(name: str, tmp_path: Path) -> None:
     path = copied(tmp_path, where.partition("/")[0])
     edited(tmp_path / f"{where}.yaml", edit)
     assert is_found(path, tmp_path / f"{where}.yaml", rules)
+
+
+@pytest.mark.parametrize("kind", ["controlled", "uncontrolled", "restore"])
+@pytest.mark.parametrize(
+    ("where", "edit"),
+    [
+        ("redis", nobody_asks_about_a_manager),
+        ("redis", asks_about_one_manager("managers")),
+        ("redis", takes_an_unknown_manager_for_none),
+        ("postgresql", asks_about_one_manager("database")),
+        ("postgresql", asks_about_one_manager("cluster")),
+    ],
+)
+def test_lint_finds_a_manager_that_is_not_asked_about(
+    where: str, edit: Callable[[Steps], None], kind: str, tmp_path: Path
+) -> None:
+    """Law: a runbook asks about every manager that the family knows, and about one of which nothing is known too."""
+    offer_families()
+    path = copied(tmp_path, where)
+    edited(tmp_path / where / f"{kind}.yaml", edit)
+    found = [one for one in findings_of_file(path) if one.code == "manager-not-asked"]
+    assert found
+    assert {one.file for one in found} == {str(tmp_path / where / f"{kind}.yaml")}
 
 
 @pytest.mark.parametrize("family", _SHIPPED)

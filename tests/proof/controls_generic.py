@@ -17,7 +17,10 @@ def _world(managed: bool = False) -> dict[str, Any]:
     return {
         "moment": 10.0,
         "lags": 0.0,
-        "sites": {SOURCE: {"serves": True, "managed": False}, TARGET: {"serves": True, "managed": managed}},
+        "sites": {
+            SOURCE: {"serves": True, "managers": {}},
+            TARGET: {"serves": True, "managers": {"pacemaker": "acts" if managed else "none"}},
+        },
         "services": {
             SERVICE: {
                 "serving": {SOURCE: True, TARGET: False},
@@ -70,7 +73,7 @@ def _opened_before_the_units(harm: bool) -> History:
     return run
 
 
-@GENERIC(5, "while another manager may act at nj, and no person accepted that")
+@GENERIC(5, "while pacemaker may act at nj, and no person accepted that")
 def _opened_beside_a_manager(harm: bool) -> History:
     run = _closed(managed=harm)
     run.order("set_writable", "target", state="yes")

@@ -20,6 +20,7 @@ from proof.simulation.stores import Stores
 from proof.simulation.story import Story
 from tests.families.planted import (
     Steps,
+    asks_about_one_manager,
     before_it_stops,
     copied,
     does_not_ask_about_sessions,
@@ -29,6 +30,7 @@ from tests.families.planted import (
     never_drained,
     nobody_asks_about_a_manager,
     on_the_wrong_side,
+    takes_an_unknown_manager_for_none,
 )
 
 FAMILIES = ("nats", "postgresql", "redis", "rabbitmq")
@@ -104,6 +106,12 @@ PLANTED: dict[str, tuple[str, Callable[[Path], None], int, int]] = {
     "postgresql promotes before it stops": ("postgresql", _of_the_runbook(before_it_stops), 5, 1),
     "rabbitmq reads the drain at the target": ("rabbitmq", _of_the_runbook(on_the_wrong_side), 4, 2),
     "redis asks about no manager": ("redis", _of_the_runbook(nobody_asks_about_a_manager), 1, 5),
+    "postgresql asks about one manager of two": (
+        "postgresql",
+        _of_the_runbook(asks_about_one_manager("database")),
+        1,
+        5,
+    ),
     "redis does not wait for the drain": ("redis", _of_the_runbook(never_drained), 1, 2),
     "rabbitmq does not wait for the drain": ("rabbitmq", _of_the_runbook(never_drained), 5, 2),
 }
@@ -143,6 +151,13 @@ def test_a_closing_that_breaks_off(tmp_path: Path) -> None:
     figures = found(tmp_path, "rabbitmq", _of_the_runbook(does_not_ask_about_sessions), 40)
     said = [str(one) for failing in figures.failing for one in failing.broken]
     assert any("serves clients" in one for one in said), said
+
+
+def test_a_manager_that_is_unknown(tmp_path: Path) -> None:
+    """Law: few seeds show that a runbook takes a manager of which nothing is known for none."""
+    figures = found(tmp_path, "redis", _of_the_runbook(takes_an_unknown_manager_for_none), 60)
+    said = [str(one) for failing in figures.failing for one in failing.broken]
+    assert any("may act at" in one for one in said), said
 
 
 def test_what_can_be_named() -> None:

@@ -38,6 +38,9 @@ WORDS = {
     "endpoint",
     "state",
     "denied",
+    # Of another manager: what its program is called, and why nothing is known of it.
+    "who",
+    "other_manager_why",
     # Of families in files: histories of a log, positions and times in it, and the agent of a resource.
     "cluster",
     "history",

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 import psycopg
 import pytest
 
+from tests.families.pacemaker import crm_mon, resource, stand_in
 from tests.real.killing import killed_and_resumed
 from tests.real.postgresql import Load, Pair, a_pair, in_order
 
@@ -119,3 +120,31 @@ def test_another_manager_is_found(shared: Pair) -> None:
         )
     code, text = shared.run("status")
     assert code == 0, text
+
+
+def test_pacemaker_is_found(shared: Pair) -> None:
+    """Law: while Pacemaker manages the servers, or its host does not answer, a move is refused, until they are not
+    managed, or that is accepted by name. (The program answers like crm_mon.)"""
+    source, target = in_order(shared)
+    programs, inventory, agent = shared.folder / "bin", shared.folder / "inventory.yaml", "ocf:heartbeat:pgsqlms"
+    text = inventory.read_text()
+    named = text.replace("      slot: for_", "      cluster_host: host\n      slot: for_")
+    move = ("controlled", "--service", "shop", "--yes", "--from")
+    try:
+        inventory.write_text(named)
+        stand_in(programs, crm_mon(resource(agent, "true")))
+        code, said = shared.run("status")
+        assert (code, f"another manager may act at ny ({agent})" in " ".join(said.split())) == (4, True), said
+        code, said = shared.run(*move, source.name)
+        assert (code, f"{agent} may act" in said, in_order(shared)) == (3, True, (source, target)), said
+        stand_in(programs, crm_mon(resource(agent, "false"), maintenance=True))
+        code, said = shared.run(*move, source.name)
+        assert (code, in_order(shared)) == (0, (target, source)), said
+        inventory.write_text(named.replace("cluster_host: host", "cluster_host: gone"))
+        code, said = shared.run(*move, target.name)
+        assert (code, "unknown of pacemaker" in said, in_order(shared)) == (3, True, (target, source)), said
+        code, said = shared.run(*move, target.name, "--accept-manager", "its host is being repaired, J. Doe")
+        assert (code, in_order(shared)) == (0, (source, target)), said
+    finally:
+        inventory.write_text(text)
+        (programs / "ssh").unlink(missing_ok=True)

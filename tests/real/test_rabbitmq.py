@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.families.test_rabbitmq_file import AGENT, crm_mon, resource
+from tests.families.pacemaker import crm_mon, resource, stand_in
 from tests.real.killing import killed_and_resumed
 from tests.real.places import wait_for
 from tests.real.rabbitmq import PASSWORD, Load, Pair, a_pair
@@ -110,38 +110,36 @@ def test_a_full_disk(pair: Pair) -> None:
 
 
 def test_pacemaker_is_found(pair: Pair) -> None:
-    """Law: while Pacemaker manages the broker a move is refused, until its resource is not managed, or it is accepted by
-    name; where nobody is asked status says that this is not known. (The program answers like crm_mon.)"""
+    """Law: while Pacemaker manages the broker, or its host does not answer, a move is refused, until its resource is not
+    managed, or that is accepted by name; where nobody is asked status says so. (The program answers like crm_mon.)"""
     source, target = pair.in_order()
-    program, inventory = pair.folder / "programs/ssh", pair.folder / "inventory.yaml"
+    inventory, agent = pair.folder / "inventory.yaml", "ocf:heartbeat:rabbitmq-cluster"
     text = inventory.read_text()
 
     def managed(word: str) -> None:
-        shown = crm_mon(resource(AGENT, word))
-        program.write_text(
-            f'#!/bin/sh\n[ "${{*#*-- }}" = "host crm_mon --output-as=xml" ] && cat <<END\n{shown}\nEND\n'
-        )
-        program.chmod(0o755)
+        stand_in(pair.folder / "programs", crm_mon(resource(agent, word)))
 
     code, said = pair.run("status", "--json")
-    assert (code, '"other_manager":"unknown"' in said) == (0, True), said
+    assert (code, '"other_manager":"unasked"' in said) == (0, True), said
     try:
         inventory.write_text(text.replace("scheme: http", "scheme: http, cluster_host: host"))
         managed("true")
         code, said = pair.run("status")
-        assert (code, f"another manager may act at ny ({AGENT})" in " ".join(said.split())) == (4, True), said
+        assert (code, f"another manager may act at ny ({agent})" in " ".join(said.split())) == (4, True), said
         code, said = pair.run("controlled", "--service", "orders", "--from", source.name, "--yes")
         assert (code, "pcs resource unmanage" in said, pair.in_order()) == (3, True, (source, target)), said
         managed("false")
         code, said = pair.run("controlled", "--service", "orders", "--from", source.name, "--yes")
         assert (code, pair.in_order()) == (0, (target, source)), said
-        managed("true")
+        inventory.write_text(text.replace("scheme: http", "scheme: http, cluster_host: gone"))
+        code, said = pair.run("controlled", "--service", "orders", "--from", target.name, "--yes")
+        assert (code, "unknown of pacemaker" in said, pair.in_order()) == (3, True, (target, source)), said
         accepted = ("--accept-manager", "it only restarts, J. Doe")
         code, said = pair.run("controlled", "--service", "orders", "--from", target.name, "--yes", *accepted)
         assert (code, pair.in_order()) == (0, (source, target)), said
     finally:
         inventory.write_text(text)
-        program.unlink()
+        (pair.folder / "programs/ssh").unlink(missing_ok=True)
 
 
 @pytest.mark.long

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.families.pacemaker import crm_mon, resource, stand_in
 from tests.real.killing import killed_and_resumed
 from tests.real.places import free_ports, wait_for
 from tests.real.redis import PASSWORD, Load, Pair, Session, a_pair
@@ -57,6 +58,32 @@ def test_a_wrong_password(pair: Pair, tmp_path: Path) -> None:
     assert code == 3, text
     assert "NOAUTH" in text or "WRONGPASS" in text, text
     assert pair.in_order()[0].name == "ny"
+
+
+def test_pacemaker_is_found(pair: Pair, tmp_path: Path) -> None:
+    """Law: while Pacemaker manages the servers, or its host does not answer, a move is refused, until they are not
+    managed, or that is accepted by name. (The program answers like crm_mon.)"""
+    programs, inventory, agent = tmp_path / "programs", tmp_path / "inventory.yaml", "ocf:heartbeat:redis"
+    programs.mkdir()
+    (programs / "redis-cli").symlink_to("/usr/bin/redis-cli")
+    text = inventory.read_text()
+    named = text.replace("mate_port:", f"programs: {programs}, cluster_host: host, mate_port:")
+    assert named != text
+    inventory.write_text(named)
+    stand_in(programs, crm_mon(resource(agent, "true")))
+    code, said = pair.run("status")
+    assert (code, f"another manager may act at ny ({agent})" in " ".join(said.split())) == (4, True), said
+    code, said = pair.run("controlled", "--service", "cache", "--yes")
+    assert (code, f"{agent} may act" in said, pair.in_order()[0].name) == (3, True, "ny"), said
+    stand_in(programs, crm_mon(resource(agent, "false"), maintenance=True))
+    code, said = pair.run("controlled", "--service", "cache", "--yes")
+    assert (code, pair.in_order()[0].name) == (0, "nj"), said
+    inventory.write_text(named.replace("cluster_host: host", "cluster_host: gone"))
+    code, said = pair.run("controlled", "--service", "cache", "--from", "nj", "--yes")
+    assert (code, "unknown of pacemaker" in said, pair.in_order()[0].name) == (3, True, "nj"), said
+    accepted = ("--accept-manager", "its host is being repaired, J. Doe")
+    code, said = pair.run("controlled", "--service", "cache", "--from", "nj", "--yes", *accepted)
+    assert (code, pair.in_order()[0].name) == (0, "ny"), said
 
 
 def test_a_sentinel_is_found(pair: Pair, tmp_path: Path) -> None:

@@ -21,7 +21,7 @@ from orchestrator.engine.dispatch import Fleet, InlineFleet, Prompter
 from orchestrator.engine.engine import Engine
 from orchestrator.engine.observers import Observer
 from orchestrator.family.contract import Adapter, AdapterContext, Permit, Secrets
-from orchestrator.family.reachability import with_reachability
+from orchestrator.family.reachability import with_made_readings
 from orchestrator.family.registry import Registry
 from orchestrator.family.secrets import SecretStore
 from orchestrator.journal.journal import Journal, Writer
@@ -180,7 +180,7 @@ class Stage:
         adapter = self.registry.declarations(site)
         found = [
             str(finding)
-            for finding in lint(runbook, with_reachability(adapter.readings), adapter.actions)
+            for finding in lint(runbook, with_made_readings(adapter.readings), adapter.actions)
             if finding.level == "error"
         ]
         assert not found, found

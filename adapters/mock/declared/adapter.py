@@ -11,6 +11,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from adapters.declared.adapter import DeclaredAdapter, adapter_of
+from adapters.declared.reading_models import failed
 from orchestrator.errors import (
     AdapterError,
     AuthenticationFailed,
@@ -24,10 +25,11 @@ from orchestrator.errors import (
     UnreadableReply,
 )
 from orchestrator.family.contract import ActionSpec, AdapterContext, Call, Permit, ReadingSpec, Result
-from orchestrator.model.declared.file import OTHER_MANAGER, FamilyFile, FieldFile, manager_state
+from orchestrator.model.declared.file import FamilyFile, FieldFile, manager_state
 from orchestrator.model.declared.requests import rules_in
 from orchestrator.model.facets import Facet
 from orchestrator.model.inventory import Site
+from orchestrator.model.other_manager import OTHER_MANAGER
 from orchestrator.model.outcome import Effect, Failure
 from orchestrator.model.reading import Reading, item_model, matches
 
@@ -95,7 +97,7 @@ class MockDeclaredAdapter:
                 found = {service: self._read(reading, service) for service in dict.fromkeys(services)}
         if error is not None:
             self._lose(error)
-            return dict.fromkeys(services, Failure.of(error))
+            return dict.fromkeys(services, failed(self.models[reading], error))
         self._pause()
         return found
 
@@ -106,7 +108,7 @@ class MockDeclaredAdapter:
             return Failure.of(NoSuchService(what, device=self._where))
         if not world.answers(self._site.name, service, reading):
             what = f"{reading} is not answered: {self._where} is not in a state for it"
-            return Failure.of(Unreachable(what, device=self._where))
+            return failed(model, Unreachable(what, device=self._where))
         view = world.view(self._site.name, service)
         if declared.items is not None:
             item = item_model(model)
@@ -252,7 +254,8 @@ def _value(view: View, name: str, field: FieldFile, node: str) -> bool | int | s
     if field.facet in (Facet.SUSPENDED, Facet.BLOCKED):
         return view.told.get(field.facet, False)
     if field.facet is Facet.PILOT:
-        return ("a manager" if view.managed else "") if field.type == "text" else view.managed
+        acts = {"acts": True, "unknown": None}.get(view.managers.get(name, "none"), False)
+        return acts if field.type == "bool" or acts is None else "a manager" if acts else ""
     return of_facet.get(field.facet)
 
 

@@ -30,7 +30,7 @@ from orchestrator.documents.shipped import shipped_runbooks
 from orchestrator.errors import DefinitionError
 from orchestrator.family.composite import compose
 from orchestrator.family.contract import Adapter
-from orchestrator.family.reachability import with_reachability
+from orchestrator.family.reachability import with_made_readings
 from orchestrator.family.registry import Registry
 from orchestrator.model.findings import Finding, Level, first_of, worst
 from orchestrator.model.inventory import Hook
@@ -82,7 +82,7 @@ def lint_runbook_file(source: str, adapters: Sequence[str], *, as_json: bool) ->
     declared = compose([registry.get(name) for name in names])
     found = lint(
         definition.value,
-        with_reachability(declared.readings),
+        with_made_readings(declared.readings),
         declared.actions,
         file=definition.file,
         lines=definition.lines,

@@ -37,15 +37,16 @@ def approve(plan: ev.Plan, lane: Lane, step: Step, ask: Approval, attended: bool
 
 
 def _shown(plan: ev.Plan, lane: Lane, step: Step) -> Iterator[str]:
-    """The numbers that were read, under which the question is asked at all."""
+    """What was read, in numbers or names, under which the question is asked at all."""
     for check in step.only_if:
         seen = lane.reading(check.on, check.reading)
         value = None if seen is None else seen.value
         if value is None:
             continue
         names = [name for name in type(value).model_fields if type(getattr(value, name)) is int]
-        if names:
-            yield f"{plan.site_name(check.on)}: {describe(value, names)}."
+        said = describe(value, names) if names else value.remark(list(check.where))
+        if said:
+            yield f"{plan.site_name(check.on)}: {said}."
 
 
 def compare(plan: ev.Plan, lane: Lane, step: Step, now: float, attended: bool) -> Next:

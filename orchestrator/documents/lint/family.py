@@ -13,9 +13,9 @@ from orchestrator.documents.lint.family_conduct import lint_conduct
 from orchestrator.documents.lint.family_model import lint_model
 from orchestrator.documents.lint.family_words import half_words_of, lint_words
 from orchestrator.documents.source_map import Diagnostic, Lines, Path, error_at, findings_of, quoted
+from orchestrator.family.reachability import REACHABILITY
 from orchestrator.model.declared.file import (
     GIVEN,
-    OTHER_MANAGER,
     ActionFile,
     FamilyFile,
     FieldFile,
@@ -26,6 +26,7 @@ from orchestrator.model.declared.file import (
 from orchestrator.model.declared.requests import MessageFile, RequestFile, words_in
 from orchestrator.model.facets import Facet
 from orchestrator.model.findings import Finding, Level
+from orchestrator.model.other_manager import MANAGER_WHY, OTHER_MANAGER
 from orchestrator.suggestions import suggest
 
 _TRUTHS = frozenset({Facet.SERVES, Facet.LINK, Facet.SUSPENDED, Facet.BLOCKED})
@@ -110,7 +111,9 @@ def _whole(file: FamilyFile) -> Iterator[Diagnostic]:
     yield from _ends(file)
     if Facet.SERVES not in facets:
         yield error_at(("readings",), "no-serves", "no field has the facet serves, so nothing shows who is active")
-    for facet in {one for one in facets if one is not None and facets.count(one) > 1}:
+    # Of other managers there may be several, one in a reading: all of them count.
+    single = [one for one in facets if one is not None and one is not Facet.PILOT]
+    for facet in {one for one in single if single.count(one) > 1}:
         yield error_at(("readings",), "facet-twice", f"two fields have the facet {facet.value}, and one is meant")
     yield from lint_model(file, _truths(file) - _TRUTHS)
     changed = any(Facet.SERVES in one.makes for one in file.actions.values())
@@ -149,6 +152,14 @@ def _readings(file: FamilyFile) -> Iterator[Diagnostic]:
         path: Path = ("readings", name)
         first = file.readings.get(reading.after or "")
         yield from lint_words(file, path, reading, () if first is None else tuple(first.fields))
+        yield from _only_with(file, path, reading)
+        pilots = [one for one in reading.fields.values() if one.facet is Facet.PILOT]
+        if len(pilots) > 1:
+            hint = "give each manager a reading of its own"
+            yield error_at((*path, "fields"), "facet-twice", f"{name} shows {len(pilots)} other managers", hint)
+        if name in (REACHABILITY, OTHER_MANAGER):
+            what = f"a reading is not called {name}: the program makes one of that name"
+            yield error_at(path, "reading-name", what)
         if reading.after is not None and (first is None or first.after is not None or first.items is not None):
             what = f"no reading of fields that is made first is called {quoted(reading.after)}"
             yield error_at((*path, "after"), "unknown-reading", what, suggest(reading.after, file.readings))
@@ -173,6 +184,14 @@ def _readings(file: FamilyFile) -> Iterator[Diagnostic]:
             for key in (reading.items.key, *reading.items.shown):
                 if key not in fields:
                     yield error_at((*path, "items"), "unknown-field", f"its items have no field {quoted(key)}")
+
+
+def _only_with(file: FamilyFile, path: Path, reading: ReadingFile) -> Iterator[Diagnostic]:
+    """What may be left out is an option that is empty if it is left out."""
+    option = file.options.get(reading.only_with or "")
+    if reading.only_with is not None and (option is None or option.default != ""):
+        what = f"no option of text with an empty default is called {quoted(reading.only_with)}"
+        yield error_at((*path, "only_with"), "unknown-option", what, suggest(reading.only_with, file.options))
 
 
 def _changing_reads(path: Path, one: ReadingFile | ActionFile) -> Iterator[Diagnostic]:
@@ -205,7 +224,7 @@ def _field(
     field: FieldFile,
     fields: Mapping[str, FieldFile],
 ) -> Iterator[Diagnostic]:
-    if name in ("kind", OTHER_MANAGER):
+    if name in ("kind", OTHER_MANAGER, MANAGER_WHY):
         yield error_at(path, "field-name", f"a field is not called {name}: the program has a field of that name")
     yield from _source(reading, path, name, field)
     for key, others in (("when", field.when), ("all", field.all_)):

@@ -14,7 +14,8 @@ from orchestrator.family.contract import ActionSpec, ReadingSpec
 from orchestrator.family.reachability import model_of
 from orchestrator.model.facets import Facet
 from orchestrator.model.findings import Level
-from orchestrator.model.reading import Bounds, in_words
+from orchestrator.model.other_manager import OTHER_MANAGER
+from orchestrator.model.reading import Bounds, WhereValue, in_words
 from orchestrator.model.runbook import Check, Do, Runbook, Step
 from orchestrator.suggestions import suggest
 
@@ -165,32 +166,41 @@ def moved(runbook: Runbook, readings: Mapping[str, ReadingSpec]) -> Iterator[Dia
 def managed(
     runbook: Runbook, readings: Mapping[str, ReadingSpec], actions: Mapping[str, ActionSpec]
 ) -> Iterator[Diagnostic]:
-    """Where a reading shows whether another manager may act, it is asked about at each site that is changed, before
-    anything is; a site that is lost cannot be asked. One of two sites that serve is closed without that question: a wait
-    for the answer would leave both open."""
+    """Where readings show whether another manager may act, all of them are asked about at each site that is changed,
+    before anything is; a site that is lost cannot be asked. One of two sites that serve is closed without that question:
+    a wait for the answer would leave both open."""
     models = {name: model_of(spec) for name, spec in readings.items()}
     served = {(name, one.facets[Facet.SERVES]) for name, one in models.items() if one and Facet.SERVES in one.facets}
     changing = (index for index, step in enumerate(runbook.steps) if step.changes)
     first = next((index for index in changing if not _only_closes(runbook.steps[index], served, actions)), None)
-    shown = {(name, one.facets[Facet.PILOT]) for name, one in models.items() if one and Facet.PILOT in one.facets}
+    shown = {name: one.facets[Facet.PILOT] for name, one in models.items() if one and Facet.PILOT in one.facets}
     if first is None or not shown:
         return
-    asked = {
-        check.on
+    read = {
+        (check.on, check.reading)
         for step in runbook.steps[:first]
         if step.ask is not None
         for check in step.only_if
-        if any((check.reading, name) in shown for name in check.where)
+        if _covers(check.where.get(shown.get(check.reading, "")))
+    }
+    each = [name for name in shown if name != OTHER_MANAGER]
+    asked = {
+        side
+        for side in ("source", "target")
+        if (side, OTHER_MANAGER) in read or all((side, one) in read for one in each)
     }
     lost = {"source"} if runbook.runbook.partition("/")[2].startswith("uncontrolled") else set[str]()
     for side in sorted({step.do.on for step in runbook.steps if step.do is not None} - asked - lost):
-        reading, name = sorted(shown)[0]
         sentence = f"step {runbook.steps[first].id} is the first that changes something, and no step before asks"
         sentence += f" about another manager at the {side}"
-        hint = (
-            f"add a step with `only_if` {reading}: {name} acts, and an `ask`; lint cannot see what else keeps it off"
-        )
+        wanted = f"{OTHER_MANAGER}: {OTHER_MANAGER} [acts, unknown]"
+        hint = f"add a step with `only_if` {wanted}, and an `ask`; lint cannot see what else keeps it off"
         yield Diagnostic(("steps", first), Level.ERROR, "manager-not-asked", sentence, hint)
+
+
+def _covers(wanted: WhereValue | None) -> bool:
+    """Does a question that is asked under this value leave out neither that one may act, nor that this is unknown?"""
+    return isinstance(wanted, tuple) and {"acts", "unknown"} <= set(wanted)
 
 
 def _only_closes(step: Step, served: Collection[tuple[str, str]], actions: Mapping[str, ActionSpec]) -> bool:

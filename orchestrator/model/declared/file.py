@@ -28,14 +28,11 @@ from orchestrator.model.declared.requests import (
     words_in,
 )
 from orchestrator.model.facets import Facet
+from orchestrator.model.other_manager import ManagerState
 from orchestrator.model.reading import Scalar, WhereValue
 from orchestrator.model.runbook import Duration
 
 FamilyName = Annotated[str, StringConstraints(pattern=r"^[a-z][a-z0-9-]{0,40}$")]
-# The field of a reading with the facet ``pilot`` that steps compare with: acts, none or unknown.
-OTHER_MANAGER = "other_manager"
-# The gate at which an operator accepts that another manager may act, and the option that answers it in advance.
-MANAGER_GATE, MANAGER_OPTION = "other-manager", "--accept-manager"
 # What every site has, without being declared as an option.
 GIVEN = frozenset({"service", "site", "address", "port", "username"})
 _BOUND = re.compile(r"(?<![:\w\\]):([a-z][a-z0-9_]*)(?!:)")
@@ -80,7 +77,6 @@ class FieldFile(Strict):
     if a JSON answer lacks it, for an API that leaves out what is empty. ``when``: it has a meaning only while these other
     fields have these values; else it is unknown. ``hex_bits``: the number is written in hexadecimal parts of so many
     bits, with a slash between them. ``facet``: what it means to everybody; a backlog needs its ``unit``.
-    ``needed``, of the facet ``pilot``: a move is refused, too, while it is not known whether another manager may act.
     """
 
     from_: str = Field(default="", alias="from")
@@ -95,7 +91,6 @@ class FieldFile(Strict):
     hex_bits: int | None = Field(default=None, ge=4, le=64)
     facet: Facet | None = None
     unit: str = ""
-    needed: bool = False
 
     @field_validator("regex")
     @classmethod
@@ -117,8 +112,6 @@ class FieldFile(Strict):
             raise ValueError("contains, exactly and absent belong to a JSON pointer: from: /…")
         if self.hex_bits is not None and self.type != "number":
             raise ValueError("hex_bits belongs to a number")
-        if self.needed and self.facet is not Facet.PILOT:
-            raise ValueError("needed belongs to a field with the facet pilot")
         return self
 
     @property
@@ -181,6 +174,7 @@ class ReadingFile(_Asks):
 
     ``after``: a reading of the same site that is made first; its values stand for their names too. ``survey``: false for
     one that steps alone make, and neither status nor check; its facets may be those of other readings too.
+    ``only_with``: an option without which, where it is empty, a site is not asked: its values are unknown there.
 
     Of a JSON answer, ``rows`` points to a list of which each member is a row, and ``pick`` takes those whose members have
     these values.
@@ -193,6 +187,7 @@ class ReadingFile(_Asks):
     nats: MessageFile | None = None
     exit_codes: tuple[int, ...] = (0,)
     after: Name | None = None
+    only_with: Name | None = None
     survey: bool = True
     rows: str | None = None
     pick: Mapping[Text, Text] = Field(default_factory=dict)
@@ -371,20 +366,19 @@ def named_in(one: ReadingFile | ActionFile) -> list[str]:
     return named + [name for statement in statements_of(one) for name in bound_in(statement)]
 
 
-def manager_state(value: bool | int | float | str | None) -> Literal["acts", "none", "unknown"]:
+def manager_state(value: bool | int | float | str | None) -> ManagerState:
     """What steps compare with, of a field with the facet ``pilot`` that has this value."""
     return "unknown" if value is None else "acts" if value else "none"
 
 
-def manager_of(file: FamilyFile) -> tuple[str, FieldFile] | None:
-    """The reading that shows whether a manager beside this program may act, and its field; None: none does."""
-    found = (
-        (reading, field)
+def managers_in(file: FamilyFile) -> Mapping[str, str]:
+    """The managers beside this program that its readings show, each with its reading."""
+    return {
+        name: reading
         for reading, declared in file.readings.items()
-        for field in declared.fields.values()
+        for name, field in declared.fields.items()
         if field.facet is Facet.PILOT
-    )
-    return next(found, None)
+    }
 
 
 def bound_in(statement: str) -> list[str]:

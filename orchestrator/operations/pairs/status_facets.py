@@ -8,6 +8,7 @@ from orchestrator.core.pair_position import End, end_of
 from orchestrator.counting import counted
 from orchestrator.family.status import StatusPart
 from orchestrator.model.families import Family
+from orchestrator.model.other_manager import worst
 
 
 def part_of(family: Family) -> StatusPart:
@@ -33,7 +34,9 @@ def figures_of(end: End) -> dict[str, object]:
         "suspended": end.suspended,
         "blocked": end.blocked,
     }
-    figures |= {} if end.pilot is None else {"other_manager": end.pilot}
+    if end.managers:
+        told = [one.model_dump(exclude_defaults=True) for one in end.managers]
+        figures |= {"other_manager": worst(end.managers), "managers": told}
     return figures | ({"error": end.error} if end.error else {})
 
 
@@ -65,6 +68,7 @@ def row_words(end: End) -> str:
         parts.append(f"{_number(end.backlog, end.unit)} queued")
     if end.blocked:
         parts.append("writers wait")
-    if end.pilot == "unknown":
-        parts.append("other manager unknown")
+    for one in end.managers:
+        if one.state in ("acts", "unknown"):
+            parts.append(f"{one.called} may act" if one.state == "acts" else f"unknown whether {one.called} may act")
     return ", ".join(parts)

@@ -16,7 +16,7 @@ from orchestrator.engine.dry_run import LanePreview, preview
 from orchestrator.engine.dry_run_lines import CommandAhead, ReadOnly
 from orchestrator.errors import DefinitionError
 from orchestrator.family.contract import Adapter, Call
-from orchestrator.family.reachability import with_reachability
+from orchestrator.family.reachability import with_made_readings
 from orchestrator.model import events as ev
 from orchestrator.model.inventory import Hook, Site
 from orchestrator.model.outcome import Failure
@@ -36,7 +36,7 @@ class Unread(ReadOnly):
     """A site as its adapters declare it, of which nothing is read."""
 
     def __init__(self, declared: type[Adapter]) -> None:
-        self.readings = with_reachability(declared.readings)
+        self.readings = with_made_readings(declared.readings)
         self.actions = declared.actions
 
     def probe(self, reading: str, services: Sequence[str]) -> Mapping[str, Reading | Failure]:

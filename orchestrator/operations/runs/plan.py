@@ -10,7 +10,7 @@ from orchestrator.core.fitted_runbook import fitted
 from orchestrator.documents.lint.runbook import lint
 from orchestrator.documents.loader import read_runbook
 from orchestrator.errors import DefinitionError
-from orchestrator.family.reachability import with_reachability
+from orchestrator.family.reachability import with_made_readings
 from orchestrator.model import events as ev
 from orchestrator.model.inventory import Inventory, Site
 from orchestrator.model.runbook import Runbook, Side
@@ -79,7 +79,7 @@ def _runbook(tools: Tools, name: str, inventory: Inventory, source: str, target:
         actions[side] = declared.actions
         for finding in lint(
             runbook,
-            with_reachability(declared.readings),
+            with_made_readings(declared.readings),
             declared.actions,
             side=side,
             file=definition.file,

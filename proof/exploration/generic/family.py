@@ -12,6 +12,7 @@ from orchestrator.model import events as ev
 from orchestrator.model.declared.file import FamilyFile
 from orchestrator.model.facets import Facet
 from orchestrator.model.families import Family
+from orchestrator.model.other_manager import OTHER_MANAGER, OtherManager, manager_in, shows_only_a_manager, worst
 from orchestrator.model.reading import Bounds, Reading, item_field_names
 from orchestrator.model.readings import ExternalFence, Reachability, Role
 from orchestrator.model.runbook import Check, Do, Runbook
@@ -66,7 +67,9 @@ class Generic:
             if step.for_each is not None and (model := family.readings.get(step.for_each.reading)) is not None
         }
         self._flags = tuple(sorted(family.model.items()))
-        self._asked_while = {**family.asked_while, "reachability": _of_reachability(family)}
+        self._managed_by = [name for name, model in family.readings.items() if Facet.PILOT in model.facets]
+        made = {"reachability": _of_reachability(family), OTHER_MANAGER: self._of_managers(family)}
+        self._asked_while = {**family.asked_while, **made}
         self._alike = _alike(checks_of(runbook), _followed(family))
         self._effects = Effects(family.makes, dict(_works_on(runbook)))
         exclusive = [model.exclusive for model in family.readings.values() if Facet.SERVES in model.facets]
@@ -74,7 +77,12 @@ class Generic:
         facets = Facets(file) if isinstance(file, FamilyFile) else None
         shows_link = facets is not None and facets.has(Facet.LINK, "mate")
         self._counts_everywhere = facets is not None and facets.has(Facet.BACKLOG, "mate")
-        self._promises = Promises(self._effects, is_exclusive=any(exclusive), shows_link=shows_link)
+        self._promises = Promises(
+            self._effects,
+            is_exclusive=any(exclusive),
+            shows_link=shows_link,
+            asks_nobody=runbook.runbook.partition("/")[2].startswith("guard"),
+        )
         self._flow = frozenset(name for name, model in family.readings.items() if _FLOW & set(model.facets))
         self.words = Words(
             fields=self._fields(),
@@ -123,6 +131,7 @@ class Generic:
             fields[name] = told_by([one for one in found if one is not None])
         return {
             **fields,
+            **({OTHER_MANAGER: frozenset({OTHER_MANAGER})} if self._managed_by else {}),
             "reachability": frozenset({"answers", "role", "role_known"}),
             "external_fence": frozenset({"closed"}),
         }
@@ -144,8 +153,13 @@ class Generic:
         fields = {name for needed in self._family.asked_while.values() for name in needed}
         items = tuple(sorted(self._items))
         yield from pairs.starts(items, self._flags, suspends=suspends, answered_while=fields)
-        if self._family.offers(Facet.PILOT):
-            yield "another manager may act", Pair(items=tuple(sorted(self._items)), flags=self._flags, managed=True)
+        for name in self._managed_by:
+            well = Pair(items=items, flags=self._flags)
+            yield f"another manager may act, by {name}", well._replace(managers=((name, "acts"),))
+            yield (
+                f"{name} does not tell whether another manager may act",
+                well._replace(managers=((name, "unknown"),)),
+            )
 
     def evidence(self, runbook: Runbook) -> Evidence:
         """See ``family.Family``."""
@@ -170,6 +184,8 @@ class Generic:
             return ExternalFence(closed=pair.outside[side])
         if reading == "reachability":
             return Reachability(answers=True, role=Role.ACTIVE if pair.serves[side] else Role.STANDBY)
+        if reading == OTHER_MANAGER:
+            return self._managers({name: self._read(pair, side, name) for name in self._managed_by})
         found = self._read(pair, side, reading)
         if found is None:
             raise ValueError(f"the model has no reading {reading}")
@@ -177,7 +193,8 @@ class Generic:
 
     def _read(self, pair: Pair, side: int, name: str) -> Reading | None:
         model = self._family.readings[name]
-        values = {facet: value for facet, value in self._facets(pair, side).items() if facet in model.facets}
+        known = {**self._facets(pair, side), Facet.PILOT: dict(pair.managers).get(name, "none")}
+        values = {facet: value for facet, value in known.items() if facet in model.facets}
         flags = {one: both[side] for one, both in pair.flags if one in model.model_fields}
         key = (name, (*values.values(), *flags.values(), (side, name) in pair.items))
         if key not in self._made:
@@ -202,14 +219,24 @@ class Generic:
             Facet.REACHED: SOME // 2 if pair.queued[1 - side] else SOME,
             Facet.CLIENTS: int(pair.takes(side)),
             Facet.SUSPENDED: pair.suspended,
-            Facet.PILOT: "acts" if pair.managed else "none",
             Facet.IN_DOUBT: NONE,
         }
 
     def blank(self, reading: str) -> Reading | None:
         """See ``family.Family``."""
+        if reading == OTHER_MANAGER:
+            return self._managers(dict.fromkeys(self._managed_by))
         model = self._family.readings.get(reading)
         return None if model is None else reading_with(model, {}, ())
+
+    def _managers(self, told: Mapping[str, Reading | None]) -> OtherManager:
+        managers = tuple(manager_in(self._family.readings[name], one) for name, one in told.items())
+        return OtherManager(other_manager=worst(managers), managers=managers)
+
+    def _of_managers(self, family: Family) -> Mapping[str, bool]:
+        """It is not had where a reading is not answered that shows more than a manager."""
+        own = [name for name in self._managed_by if not shows_only_a_manager(family.readings[name])]
+        return {field: value for name in own for field, value in family.asked_while.get(name, {}).items()}
 
     def obey(self, pair: Pair, change: Change) -> Pair | None:
         """See ``family.Family``."""

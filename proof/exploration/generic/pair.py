@@ -27,10 +27,10 @@ class Pair(NamedTuple):
 
     ``serves``: as it was told to. ``dark``: it does not answer here, and all else continues. ``outside``: a fence of the
     plan keeps clients away. ``queued``: it has what its mate lacks. ``last``: the side that served last. ``suspended``:
-    replication is switched off, so that nothing waits in a queue. ``managed``: another manager may act.
-    ``items``: where something is listed that a step works
-    through. ``flags``: fields without a facet that actions make true or false, at both sides. ``done``: what was obeyed
-    and shows nowhere. ``late``: a change that was obeyed and has yet to land.
+    replication is switched off, so that nothing waits in a queue. ``managers``: by reading, what it shows of another
+    manager at both sides (acts, unknown), where it does not show that there is none. ``items``: where something is
+    listed that a step works through. ``flags``: fields without a facet that actions make true or false, at both sides.
+    ``done``: what was obeyed and shows nowhere. ``late``: a change that was obeyed and has yet to land.
     """
 
     serves: tuple[bool, bool] = (True, False)
@@ -40,7 +40,7 @@ class Pair(NamedTuple):
     queued: tuple[bool, bool] = (False, False)
     last: int = SOURCE
     suspended: bool = False
-    managed: bool = False
+    managers: tuple[tuple[str, str], ...] = ()
     items: tuple[Listed, ...] = ()
     flags: tuple[tuple[str, tuple[bool, bool]], ...] = ()
     done: tuple[Change, ...] = ()

@@ -9,8 +9,8 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from orchestrator.model import events as ev
-from orchestrator.model.declared.file import MANAGER_GATE
 from orchestrator.model.facets import Facet
+from orchestrator.model.other_manager import MANAGER_GATE
 from orchestrator.model.reading import Reading
 from orchestrator.model.readings import ExternalFence, Reachability
 from proof.exploration.family import SIDE_NAMES, SOURCE, TARGET, Change, with_side
@@ -23,9 +23,9 @@ class Evidence(NamedTuple):
     ``idle``: that it serves no client, as last read. ``gone``: it was read as not answering. ``fenced``: as last read.
     ``drained``: since the source was read as idle, nothing waited there, with a link that holds; or in one round the
     target had reached what the idle source had issued last. ``answered``: an operator answers for the fence.
-    ``accepted``: an operator accepts what is left. ``unheard``: since the last decision the target no longer hears from
-    the source. ``needs_link``: without a link, nothing that waits proves nothing. A
-    run that finds the source idle needs none: nothing was written since.
+    ``accepted``: an operator accepts what is left; ``managed``: that another manager may act. ``unheard``: since the last
+    decision the target no longer hears from the source. ``needs_link``: without a link, nothing that waits proves
+    nothing. A run that finds the source idle needs none: nothing was written since.
     """
 
     idle: tuple[bool | None, bool | None] = (None, None)
@@ -34,6 +34,7 @@ class Evidence(NamedTuple):
     drained: bool = False
     answered: bool = False
     accepted: bool = False
+    managed: bool = False
     unheard: bool = False
     needs_link: bool = True
 
@@ -73,7 +74,7 @@ class Evidence(NamedTuple):
         """See ``family.Evidence``."""
         choice, self = event.ruling.choice, self._replace(unheard=False)
         if event.gate == MANAGER_GATE:  # that another manager may act gives up nothing that was read
-            return self
+            return self._replace(managed=self.managed or choice == "accept")
         if choice in ("attest", "waive"):
             return self._replace(answered=True, accepted=True)
         return self._replace(accepted=True) if choice in ("escalate", "accept") else self
@@ -100,11 +101,12 @@ def _is_reached(event: ev.Observed) -> bool:
 
 class Promises(NamedTuple):
     """The rules. ``is_exclusive``: at most one site of a pair may serve. ``shows_link``: a reading of the target can tell
-    that it still hears from the source."""
+    that it still hears from the source. ``asks_nobody``: one of two sites that serve is closed, whoever may act."""
 
     effects: Effects
     is_exclusive: bool
     shows_link: bool = False
+    asks_nobody: bool = False
 
     def forbids(self, evidence: Evidence, change: Change, *, undo: bool) -> list[str]:
         """See ``family.Family``."""
@@ -124,6 +126,8 @@ class Promises(NamedTuple):
     def harms(self, evidence: Evidence, before: Pair, after: Pair, change: Change) -> list[str]:
         """See ``family.Family``."""
         broken = []
+        if before.managers and not (evidence.managed or self.asks_nobody) and self.effects.serves(change) is not None:
+            broken.append("changed-while-managed")
         gained = [side for side in (SOURCE, TARGET) if after.takes(side) and not before.takes(side)]
         if self.is_exclusive and any(after.takes(1 - side) for side in gained) and not evidence.answered:
             broken.append("two-active")

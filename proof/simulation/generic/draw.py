@@ -7,7 +7,7 @@ from random import Random
 from typing import Any
 
 from orchestrator.documents.loader import load_runbook
-from orchestrator.model.declared.file import FamilyFile, manager_of
+from orchestrator.model.declared.file import FamilyFile, managers_in
 from orchestrator.model.facets import Facet
 from orchestrator.model.runbook import Choice, Runbook, Step
 from proof.simulation.scene import Scene
@@ -68,6 +68,7 @@ class GenericDraw:
         self.slow_readings: Sequence[str] = [*file.readings, *self.calls]
         # What another person may do by hand: what changes who serves, and nothing that a runbook has to prepare.
         self._hands = [name for name, one in file.actions.items() if Facet.SERVES in one.makes and not one.arguments]
+        self._managers = list(managers_in(file))
         self._takes_over = _opening(file, runbooks.values())
 
     def episode(self, chance: Random, part: Part) -> tuple[str, ...]:
@@ -143,12 +144,17 @@ class GenericDraw:
         return lost, away + chance.choice((0.5, 5.0, 10.0))
 
     def _manager(self, chance: Random) -> tuple[tuple[str, ...], tuple[str, ...]]:
-        """Another manager may act at a site, where the family has a reading of that; perhaps it does, amid the run."""
-        if manager_of(self._file) is None or chance.random() >= 0.25:
+        """One of the other managers may act at a site, or its reading does not tell, where the family has a reading of
+        it: since before the run, or from amid it on. Perhaps it does act, amid the run."""
+        if not self._managers or chance.random() >= 0.25:
             return (), ()
-        site = chance.choice(SITES)
-        managed = (f"at 0s: manager {site}{chance.choice(('', '', ' 8s'))}",)
-        if not self._hands or chance.random() < 0.5:
+        site, name = chance.choice(SITES), chance.choice(self._managers)
+        hidden = "hidden " if chance.random() < 0.45 else ""
+        what = f"manager {hidden}{site} {name}{chance.choice(('', '', ' 8s'))}"
+        if chance.random() < 0.3:
+            return (), (f"act {chance.choice(self._told)}{chance.choice(('', ' +500ms'))}: {what}",)
+        managed = (f"at 0s: {what}",)
+        if hidden or not self._hands or chance.random() < 0.5:
             return managed, ()
         hand, wait = chance.choice(self._hands), chance.choice(("", " +20ms", " +500ms", " +3s"))
         return managed, (f"act {chance.choice(self._told)}{wait}: manager does {hand} {site}",)

@@ -82,7 +82,7 @@ class GenericStage:
         with self._world.request():
             services = {one.name: self._service(one.name, count=count) for one in self._layout.services}
             nodes = {
-                site: {"serves": node.up, "managed": self._world.is_managed(site)}
+                site: {"serves": node.up, "managers": self._world.managers(site)}
                 for site, node in self._world.state.nodes.items()
             }
             return {"moment": self._world.now(), "sites": nodes, "services": services}
