@@ -12,7 +12,7 @@ from contextlib import suppress
 
 
 class Stop:
-    """Set once, for good. One thread waits for it."""
+    """Set once, permanently. One thread waits for it."""
 
     def __init__(self) -> None:
         self._is_set = False

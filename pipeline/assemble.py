@@ -175,7 +175,7 @@ def _about_clocks(service: ServiceReport, ask: Ask) -> Iterator[Finding]:
             level=level,
             code="clocks-apart",
             message=text,
-            hint="compare both with a third; where they are right, tell how far apart with --clock-skew",
+            hint="compare both with a third clock; if they are right, give their difference with --clock-skew",
         )
 
 

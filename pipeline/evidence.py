@@ -113,7 +113,7 @@ def _stale(report: Report, now: float, fresh_s: float) -> list[Finding]:
     taken = min(report.left.taken_from, report.right.taken_from)
     age = now - taken
     if age < 0:
-        return [_error("evidence-future", f"the snapshots were taken at {iso(taken)}, which lies ahead")]
+        return [_error("evidence-future", f"the snapshots were taken at {iso(taken)}, which is in the future")]
     if age > fresh_s:
         text = f"the older snapshot was started {age:,.0f} s ago; at most {fresh_s:,.0f} s are accepted"
         return [_error("evidence-stale", text)]

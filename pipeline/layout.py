@@ -204,7 +204,7 @@ def _wrong_column(found: pa.Schema) -> str | None:
     # To DuckDB a name is the same in capitals, and it reads the first of both.
     names = {name.lower(): name for name in SCHEMA.names}
     odd = next((one for one in found.names if names.get(one.lower(), one) != one), None)
-    return None if odd is None else f"column {odd} is called like {names[odd.lower()]} but for capital letters"
+    return None if odd is None else f"column {odd} differs from {names[odd.lower()]} only in capital letters"
 
 
 def _fits(found: pa.DataType, wanted: pa.DataType) -> bool:

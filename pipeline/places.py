@@ -45,7 +45,7 @@ class Place:
             return cls(name, fs.LocalFileSystem(), os.path.abspath(name))  # noqa: PTH100 - what is not there, too
         if "?" in name:
             raise DefinitionError(
-                f"{name} has settings behind its question mark, which Spark would take for a part of the name",
+                f"{name} has settings behind its question mark, which Spark would read as a part of the name",
                 hint="give PyArrow its settings by the environment (AWS_ENDPOINT_URL), and Spark its own by --conf",
             )
         try:

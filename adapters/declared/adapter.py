@@ -1,7 +1,7 @@
 """The adapter of every declared family: it asks what the file says, and sends what the file says.
 
 A reading that cannot be read is a failure, with its kind. An action that was sent and not answered is in doubt: who asked
-reads what became of it.
+reads its outcome.
 """
 
 from __future__ import annotations

@@ -102,7 +102,7 @@ class MockAdapter(Browsing):
         ),
         "set_backbone": ActionSpec(
             "set_backbone",
-            "open or shut the door to clients and bridges, on every node of the site",
+            "open or close every node of the site to clients and bridges",
             idempotent=True,
             commands=wording.set_backbone,
             arguments={"state": ArgumentSpec(choices=("up", "down"))},
@@ -113,7 +113,7 @@ class MockAdapter(Browsing):
         ),
         "set_reject_on_discard": ActionSpec(
             "set_reject_on_discard",
-            "tell publishers, or do not, when the replication queue is full",
+            "reject the messages of publishers, or not, when the replication queue is full",
             idempotent=True,
             commands=wording.set_reject_on_discard,
             arguments={"enabled": ArgumentSpec(choices=("yes", "no"))},

@@ -44,7 +44,7 @@ class Solace(Offering):
         return moves.options(kind)
 
     def instead(self, what: str) -> str:
-        return "solace-semp does; it may stand under `also` of the site" if what == "snapshot" else ""
+        return "solace-semp does; it may be listed under `also` of the site" if what == "snapshot" else ""
 
     def runbook_for(self, kind: Kind, site: Site, given: Given) -> str:
         from adapters.solace.offers import moves

@@ -1,1 +1,1 @@
-"""The command line: parses, calls what does the work, shows what came of it. What is heavy is imported late."""
+"""The command line: parses, calls what does the work, shows its outcome. What is heavy is imported late."""

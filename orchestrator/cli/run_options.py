@@ -109,7 +109,7 @@ class Beginning:
         typer.Option(
             "--break-glass",
             metavar="REASON",
-            help="Start without the approval of others; recorded.",
+            help="Start without the approval of others; this is recorded.",
             rich_help_panel=APPROVAL,
         ),
     ] = None

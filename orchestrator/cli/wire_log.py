@@ -51,7 +51,7 @@ class WireLog:
         self._is_silent = True
 
     def heard(self, exchange: Exchange) -> None:
-        """One more. A file that cannot be written to any more is reported once."""
+        """One more. A file that can no longer be written to is reported once."""
         lines = [_headline(exchange), *(f"    {line}" for line in redacted(exchange.answer).splitlines())]
         with self._lock:
             self._is_silent = False
@@ -76,7 +76,7 @@ class WireLog:
             self._file.flush()
         except OSError as error:
             self._file = None
-            say(f"the log file cannot be written any more: {error.strerror}")
+            say(f"the log file can no longer be written: {error.strerror}")
 
 
 def _opened(path: Path) -> TextIO:

@@ -17,7 +17,7 @@ APPROVAL_GATE = "approval"
 
 @dataclass(frozen=True, slots=True)
 class Approvals:
-    """``gate``: the question, while it is open. ``given``: who has agreed to it. ``decided``: what came of it, for the
+    """``gate``: the question, while it is open. ``given``: who has agreed to it. ``decided``: its outcome, for the
     plan with the digest ``plan``. ``changers``: accounts that changed the plan after it was asked for; ``leaders``: those
     that have led the run. ``before``: what was agreed to before other decisions were asked about."""
 
@@ -94,7 +94,7 @@ def fold_approvals(approvals: Approvals, event: ev.Event) -> Approvals:
 
 
 def _as_before(approvals: Approvals) -> Approvals:
-    """Other decisions are not asked about any more: what was agreed to before stands."""
+    """Other decisions are no longer asked about: what was agreed to before stands."""
     assert approvals.before is not None  # by who asks
     return replace(approvals.before, changers=approvals.changers, leaders=approvals.leaders)
 

@@ -26,7 +26,7 @@ def number_left(follows: Progress, seen: Iterable[Seen]) -> float | None:
 def value_elsewhere(
     other: Elsewhere, seen: Mapping[tuple[Side, str], Seen], compared: tuple[Side, str]
 ) -> object | None:
-    """The value of the other site that the reading ``compared`` is held against. None: unknown, as it is where it was
+    """The value of the other site that the reading ``compared`` is compared with. None: unknown, as it is where it was
     asked for later than that reading: the site may have issued more in between."""
     there, here = seen.get((other.on, other.reading)), seen.get(compared)
     if there is None or here is None or there.asked_at > here.asked_at:

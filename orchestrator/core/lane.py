@@ -97,7 +97,7 @@ class Lane:
     changed: bool = False  # some action of this run took effect on this service, as far as is known
     escalated_at_risk: int | None = None
     abort: ev.AbortAsked | None = None
-    given_up: bool = False  # it was left as it is, for good
+    given_up: bool = False  # it was left as it is, permanently
     came_from: str = ""  # the status before needs-operator or stuck
     outcome: ev.Outcome | None = None
     reason: str = ""
@@ -109,7 +109,7 @@ class Lane:
 
     @property
     def settled(self) -> bool:
-        """Ended for good: no resume will take it further."""
+        """Ended permanently: no resume will take it further."""
         return self.ended and (self.given_up or self.status not in RESUMABLE_ENDS)
 
     @property

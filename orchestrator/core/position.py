@@ -104,7 +104,7 @@ class _End:
 
     @property
     def may_be_idle(self) -> bool:
-        """Is it read as not serving, or is no one able to say by now?"""
+        """Is it read as not serving, or is no one able to say now?"""
         return self.serves is False or (self.serves is None and (self.wanted is not None or self.is_silent))
 
 

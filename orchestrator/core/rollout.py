@@ -11,7 +11,7 @@ from orchestrator.model.plan import Outcome, Waves
 def to_begin(waves: Waves, lanes: Mapping[str, Lane], *, forgiven: Set[str]) -> Sequence[str]:
     """The ready lanes of the present wave, in the order of the plan; empty while it is under way, or aborted.
 
-    ``forgiven`` lanes had failed before a person resumed the run, and do not count against it any more.
+    ``forgiven`` lanes had failed before a person resumed the run, and no longer count against it.
     """
     if called_off(waves, lanes, forgiven=forgiven):
         return ()

@@ -20,7 +20,7 @@ from orchestrator.model.facets import Facet
 _ACTIONS_MAX = 5
 _STALLED = {"after": "5m", "gate": "sync-stalled", "choices": ["wait", "stop"], "unattended": "stop"}
 _POLL = {"min": "100ms", "max": "2s"}
-_LEFT = "the other site does not serve any more, so this one is left as it is"
+_LEFT = "the other site no longer serves, so this one is left as it is"
 
 
 def restore(file: FamilyFile) -> Steps:
@@ -29,7 +29,7 @@ def restore(file: FamilyFile) -> Steps:
     close = facets.closing("restore")
     mate = _mate(file, facets, "restore")
     if not facets.has(Facet.LINK, "mate"):
-        raise not_made(file, "restore", "no field tells the mate's end of the link (facet link)")
+        raise not_made(file, "restore", "no field reports the mate's end of the link (facet link)")
     links = facets.links({"source": "", "target": ""}, serving="target")
     acting = facets.check("target", Facet.SERVES, True, "the other site does not serve, so this is no restore")
     closed = facets.check("source", Facet.SERVES, False, "it serves again")

@@ -38,7 +38,7 @@ def generic_runbook(file: FamilyFile, kind: str, own: Container[str] = ()) -> Ru
     steps = {**made, "restore": restore, "failback": failback}[kind](file)
     summary = {
         "controlled": f"Planned switch of a {file.words.service} to its mate, by facets alone. Nothing is lost.",
-        "uncontrolled": f"The failed site is dark. Its mate takes over the {file.words.service}, by facets alone.",
+        "uncontrolled": f"The failed site is lost. Its mate takes over the {file.words.service}, by facets alone.",
         "restore": "The failed site comes back as the mate of the acting one, by facets alone.",
         "failback": f"The restored site takes the {file.words.service} back, by facets alone. Nothing is lost.",
         "guard": "The failed site serves again beside its mate. It is closed, by facets alone.",
@@ -66,7 +66,7 @@ def _controlled(file: FamilyFile) -> Steps:
         why = "no field counts what waits at a source that was closed (backlog), nor do two count what it has issued"
         raise not_made(file, "controlled", f"{why} and what the target has of it (facets mark and reached)")
     if not facets.links({"target": "x"}):
-        raise not_made(file, "controlled", "no field tells the target's end of the link (facet link)")
+        raise not_made(file, "controlled", "no field reports the target's end of the link (facet link)")
     lost = {"target": "the link was lost before the target had everything"}
     doubt = (
         [facets.check("source", Facet.IN_DOUBT, 0, "something at the source has no outcome yet")]
@@ -128,7 +128,7 @@ def _controlled(file: FamilyFile) -> Steps:
                 facets.check("target", Facet.SERVES, False, "the target serves already"),
             ],
             "reconfirm": [
-                drained.check | {"say": "the target does not have everything any more"},
+                drained.check | {"say": "the target no longer has everything"},
                 *facets.links({"target": "the link was lost after the target had everything"}),
             ],
             "when_guard_breaks": _LINK_LOST,
@@ -200,7 +200,7 @@ def _uncontrolled(file: FamilyFile) -> Steps:
 
 def _unlinked(facets: Facets) -> Steps:
     """A site that only this program cannot reach is not lost: its mate hears from it."""
-    alive = "the target still hears from the failed site, so that is alive: reach it another way, or stop it first"
+    alive = "the target still hears from the failed site, so it is alive: reach it another way, or stop it first"
     cut = facets.cut(alive)
     if not cut:
         return []

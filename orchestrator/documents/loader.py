@@ -170,7 +170,10 @@ _TOO_DEEP = f"the file is nested deeper than {DEPTH_MAX} levels"
 _SENTENCES: Mapping[str, tuple[str, str]] = {
     "found character '\\t'": ("a tab is where only spaces are allowed", "indent with spaces"),
     "found character": ("a value starts with a reserved character", "put a text that starts with @ ` or % in quotes"),
-    "mapping values are not allowed": ("a colon is where none is expected", "see the indentation, or use quotes"),
+    "mapping values are not allowed": (
+        "there is a colon where none is expected",
+        "see the indentation, or use quotes",
+    ),
     "could not find expected ':'": ("this is neither a key with a colon nor an item with a dash", ""),
     "expected <block end>": ("the indentation does not fit the lines above", ""),
     "found unexpected end of stream": ("a quote is opened here and never closed", ""),

@@ -1,4 +1,4 @@
-"""The fleet: carries commands to the sites' adapters and brings back what came of them, grouped per site.
+"""The fleet: carries commands to the sites' adapters and brings back their outcomes, grouped per site.
 
 ``InlineFleet`` does its work on the caller's thread in a fixed order, for injected time; ``dispatch_threaded`` gives each
 site a thread. Neither decides or records anything.
@@ -31,7 +31,7 @@ _ROOM = 64
 
 @dataclass(frozen=True, slots=True)
 class Act:
-    """Send this; its intent is on disk. After ``good_until``, by the fleet's clock, it must not leave any more: what it
+    """Send this; its intent is on disk. After ``good_until``, by the fleet's clock, it must no longer leave: what it
     depends on is too old then."""
 
     service: str

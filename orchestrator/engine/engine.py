@@ -105,7 +105,7 @@ class Engine:
             with few_collections():
                 self._lead(abort, policy)
         finally:
-            # Whatever ended this: what still waits in the fleet must not leave any more.
+            # Whatever ended this: what still waits in the fleet must no longer leave.
             self._lease.revoke()
             self._fleet.close()
         return self.run_state
@@ -215,7 +215,7 @@ class Engine:
     def _take_answer(self, draft: Draft, lane: Lane, answer: Answer) -> None:
         gate = lane.open_gate(answer.gate.gate, answer.gate.item)
         if gate != answer.gate or lane.ended:
-            return  # the question answered itself meanwhile, or is another one by now
+            return  # the question answered itself meanwhile, or is another one now
         if answer.ruling is None or answer.ruling.choice not in answer.gate.choices:
             self._attended = False  # no one is there after all
             return

@@ -90,7 +90,7 @@ class Hearing:
         self._add(draft, record_vote(draft.run.plan, draft.approvals, request, draft.at, signer=signer))
 
     def request_approval(self, draft: Draft) -> None:
-        """Ask people about the plan, and take in what came of it."""
+        """Ask people about the plan, and take in its outcome."""
         while events := request_approval(draft.run.plan, draft.approvals, draft.at):
             self._add(draft, events)
 

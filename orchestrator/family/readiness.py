@@ -91,7 +91,7 @@ class Readiness:
 
     @property
     def verdict(self) -> ReadinessVerdict:
-        """Could every service be moved now? Unknown where nothing is in the way, and not everything is known."""
+        """Could every service be moved now? Unknown where nothing prevents a move, and not everything is known."""
         levels = {finding.level for finding in self.findings}
         if Level.ERROR in levels:
             return "not ready"

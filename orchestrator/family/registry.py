@@ -60,7 +60,7 @@ class Registry:
         """The names of the adapters that speak for ``family``, those of real devices first. Imports all of them."""
         found = []
         for name in sorted({*self._entries, *self._brought}):
-            with suppress(DefinitionError):  # a broken one is in no other one's way
+            with suppress(DefinitionError):  # a broken one does not block the others
                 kind = self.get(name)
                 if family_named(kind) == family:
                     found.append((kind.simulated, name))

@@ -22,7 +22,7 @@ from orchestrator.model.inventory import FenceOption, Inventory, Pair, Site
 from orchestrator.model.runbook import Choice
 
 RehearsedKind = Literal[Kind, "repair"]
-# Seconds of simulated time: how long the pair runs well, how long a lost site is dark before an operator acts, how long
+# Seconds of simulated time: how long the pair runs well, how long a lost site is lost before an operator acts, how long
 # until it is back, and how long it then serves.
 WELL_S, DARK_S, AWAY_S, SERVES_S = 10.0, 20.0, 60.0, 5.0
 # The name of the simulated world, and of whoever changes a role in it before the command.

@@ -59,7 +59,7 @@ def taken_over(run: str) -> LeaseLost:
 def gone(run: str, noted: Noted) -> JournalCorrupt:
     """The error for a run that is noted, and is not in the database."""
     return JournalCorrupt(
-        f"run {run}: it was recorded here up to record {noted.seq}, and its record is gone",
+        f"run {run}: it was recorded here up to record {noted.seq}, and its record is missing",
         hint=f"compare both sites with `failover status`; once that is settled, or if the journal was removed on purpose:"
         f" rm {noted.path}",
     )
@@ -67,4 +67,4 @@ def gone(run: str, noted: Noted) -> JournalCorrupt:
 
 def lost(run: str) -> JournalLost:
     """The database does not have what this process wrote to it."""
-    return JournalLost(f"what was recorded of run {run} is not in the journal any more")
+    return JournalLost(f"the records of run {run} are no longer in the journal")

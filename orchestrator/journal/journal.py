@@ -174,7 +174,7 @@ class Journal:
         so that a process that dies neither loses nor repeats one.
 
         Raises ``LeaseLost`` if another person holds the run now, ``JournalUnavailable`` if it could not be written, and
-        ``JournalLost`` if what was written before is not there any more.
+        ``JournalLost`` if what was written before is no longer there.
         """
         rows, head, seq = [], writer.head, writer.seq
         for lane, event in events:
@@ -314,7 +314,7 @@ class Journal:
         return None if self.heads is None else self.heads.noted(run)
 
     def vanished(self) -> dict[str, Noted]:
-        """The runs that were recorded here and are not in the database any more, newest name first."""
+        """The runs that were recorded here and are no longer in the database, newest name first."""
         if self.heads is None:
             return {}
         stored = {row.run for row in self.runs()}

@@ -110,7 +110,7 @@ class Lease:
     def release(self, settled: Sequence[str] = ()) -> None:
         """Let go at once, so that no one has to wait for the expiry. Losing it meanwhile is no error.
 
-        ``settled``: the keys of services whose lanes ended for good; they are free for other runs.
+        ``settled``: the keys of services whose lanes ended permanently; they are free for other runs.
         """
         self._journal.insist(lambda: self._released(settled))
 

@@ -49,7 +49,7 @@ class LaneResumed(Acted):
 
 
 class AbortAsked(Acted):
-    """``leave``: a lane that cannot be rolled back ends where it is, for good."""
+    """``leave``: a lane that cannot be rolled back ends where it is, permanently."""
 
     kind: Literal["abort.asked"] = "abort.asked"
     reason: str

@@ -2,7 +2,7 @@
 
 The name of an entry point is the name of the family; its value is an object that ``families`` describes. Built-ins and
 third parties come through the same door. Families that files declare are offered by whoever finds the files (``offer``).
-A family that cannot be imported is in no other one's way: ``problems`` says why it is missing.
+A family that cannot be imported does not block the others: ``problems`` says why it is missing.
 """
 
 from __future__ import annotations

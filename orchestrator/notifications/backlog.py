@@ -34,7 +34,7 @@ class Owed:
 
 @dataclass(frozen=True, slots=True)
 class Flushed:
-    """What became of one hook's backlog: so many events were ``delivered``, and ``failed`` says why not all."""
+    """The outcome of one hook's backlog: so many events were ``delivered``, and ``failed`` says why not all."""
 
     run: str
     hook: str

@@ -60,7 +60,7 @@ def files_of(kinds: Iterable[type[Adapter]]) -> tuple[FamilyFile, ...]:
 
 
 def know_recorded(plan: Plan) -> None:
-    """Have the families of ``plan`` as its run recorded them: their files may be gone, or say something else by now."""
+    """Have the families of ``plan`` as its run recorded them: their files may be gone, or say something else now."""
     if plan.families:
         from adapters.declared.family import family_of
 

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 JOURNAL_VARIABLE = "FAILOVER_JOURNAL"
 PROVE_IT = (
     "the server of the journal has to prove who it is: name its CA in the URL, sslrootcert=FILE, or sslrootcert=system; "
-    "another sslmode in the URL says otherwise"
+    "another sslmode in the URL overrides it"
 )
 # Who names one of these has decided by himself how the server is checked.
 _DECIDED_BY = ("sslmode", "service", "requiressl")

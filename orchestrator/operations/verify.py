@@ -42,7 +42,7 @@ _LINE_MAX = 16 * 1024 * 1024
 
 @dataclass(frozen=True, slots=True)
 class Doubts:
-    """What the record is held against. ``trusted``: whose signatures count, if anybody's; ``is_demanded``: a record
+    """What the record is compared with. ``trusted``: whose signatures count, if anybody's; ``is_demanded``: a record
     without one is bad, and so is, with ``is_theirs``, one that is signed by another key. ``head``: number and hash of a
     record, as they were noted earlier. ``approvers``: who may sign an approval, where this machine knows it."""
 

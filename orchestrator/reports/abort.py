@@ -1,4 +1,4 @@
-"""What came of an abort: only a service that was rolled back, or never started, was aborted. Everything else says so."""
+"""The outcome of an abort: only a service that was rolled back, or never started, was aborted. The rest is named."""
 
 from __future__ import annotations
 

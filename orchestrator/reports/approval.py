@@ -45,7 +45,7 @@ class SaidReport(_Strict):
 
 class ApprovalReport(_Strict):
     """Four eyes. ``plan`` is the digest that was asked about, ``needed`` how many other people had to agree before
-    ``expires_at``. ``is_waiting``: people are still thinking. ``decision``: what came of it."""
+    ``expires_at``. ``is_waiting``: people are still thinking. ``decision``: its outcome."""
 
     needed: int
     requester: str

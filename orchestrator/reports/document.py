@@ -86,7 +86,7 @@ class LaneReport(_Strict):
     ``suspended``: is replication suspended, by site, as each last reported. ``refuses_synchronous``: the same of
     an active site that takes no synchronous messages while its mate is away.
     ``no_active_site_since``: set while no site is known to serve; for ``no_active_site_seconds`` by the last record, or
-    by now if the run was interrupted. Only a site that is not in ``roles`` may: it was told to change, or is silent.
+    now if the run was interrupted. Only a site that is not in ``roles`` may: it was told to change, or is silent.
     ``undecided``: the gate whose items it stopped at because they have no decision. ``can_turn_back``: it is before its
     point of no return, and not at an end.
     ``not_aborted``: an abort was asked for and not done: why. ``left_as_is``: an operator ended it where it is, so that

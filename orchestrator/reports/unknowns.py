@@ -70,7 +70,7 @@ def _unknown(model: ReadingModel, prefix: str = "", *, is_alone: bool) -> Iterat
 def why_unknown(exchanges: Sequence[Exchange], explanation: Explanation) -> str:
     """Why something in a reading is unknown, by what was answered: a refusal, silence, or nothing that tells it."""
     reasons = [reason for one in exchanges if (reason := _reason(one, explanation))]
-    return "; ".join(dict.fromkeys(reasons)) or "nothing that was recognised in the answers tells it"
+    return "; ".join(dict.fromkeys(reasons)) or "no recognised part of the answers reports it"
 
 
 def _reason(one: Exchange, explanation: Explanation) -> str:

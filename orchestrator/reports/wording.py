@@ -213,6 +213,6 @@ def _of_gate(event: ev.Event, plan: ev.Plan) -> str:
         case ev.ApprovalRefused():
             return f"the word of {called(event)} on {event.host} does not count: {event.why}"
         case ev.GateWithdrawn():
-            return f"no decision needed any more: {event.why}"
+            return f"a decision is no longer needed: {event.why}"
         case _:
             return ""

@@ -2,8 +2,8 @@
 
 Rules: docs/sources/amps.md, 8.1 (what may be compared across instances, and that a publisher's order must be equal)
 and 9 (a message that is not above the highest number seen of its publisher is discarded as a duplicate; so what an
-asynchronous link had not carried over when the publisher resumed at the mate stays behind for good). The steps are those
-of ``sql/journals.sql``.
+asynchronous link had not carried over when the publisher resumed at the mate is never sent). The steps are those of
+ ``sql/journals.sql``.
 """
 
 from __future__ import annotations

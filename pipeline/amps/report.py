@@ -28,7 +28,7 @@ CAUSES = {
     "not-yet-replicated": "its message has not reached the mate's log yet",
     "other-order": "both logs have both messages, and they arrived in another order",
     "different-keys": "the two instances define the keys of the topic differently",
-    "aged-out": "its message is gone from the log: nothing can bring it again but a copy",
+    "aged-out": "its message is no longer in the log: only a copy can restore it",
     "expired": "the message has an expiration, and each instance expires by itself",
     "dumped-later": "the dumps are of different moments",
     "changed": "the same message with other content",

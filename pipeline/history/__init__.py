@@ -1,1 +1,1 @@
-"""What earlier runs tell: how long each phase took, how fast queues drained, who needed second attempts."""
+"""What earlier runs tell: how long each phase took, how fast queues drained, which actions were tried again."""

@@ -42,7 +42,7 @@ from pipeline.watch.fold import Folded, Key
 AGAIN = "take another directory: it starts with all readings that are there"
 # So much text at a time, and at least a file: what bounds the memory for a batch, and the alerts in it.
 BATCH_BYTES = 16 << 20
-# Names of files older than this, by the newest one, are forgotten, and such a file is not read any more. Four times
+# Names of files older than this, by the newest one, are forgotten, and such a file is no longer read. Four times
 # orchestrator.journal.samples.KEPT_S: by then it is gone.
 REMEMBERED_S = 28 * 86_400.0
 # Without readings for so long a person should know, seconds.
@@ -68,7 +68,7 @@ class State:
     courses: dict[Key, AnyCourse] = field(default_factory=dict)
 
     def after(self, batch: int, folded: Iterable[Folded], alerts: int) -> State:
-        """The state with what came of one batch."""
+        """The state with the outcome of one batch."""
         totals = Totals(self.totals.lines, self.totals.unusable, self.totals.others, self.totals.alerts + alerts)
         courses = dict(self.courses)
         for one in folded:
@@ -81,7 +81,7 @@ class State:
 
 @dataclass(frozen=True, slots=True)
 class Batch:
-    """What came of one batch. ``touched``: the services it had readings of."""
+    """The outcome of one batch. ``touched``: the services it had readings of."""
 
     number: int
     lines: int

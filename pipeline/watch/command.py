@@ -53,7 +53,7 @@ def watch(
     by = _by(settings, kept)
     if by == "spark" and set(place.path) & _PATTERN:
         raise DefinitionError(
-            f"{readings} has a sign that Spark takes for a pattern: one of {' '.join(sorted(_PATTERN))}"
+            f"{readings} has a character that Spark reads as a pattern: one of {' '.join(sorted(_PATTERN))}"
         )
     with checkpoint_at(kept.local, place.for_spark, rules, None if alerts is None else alerts.local, by) as held:
         if by == "loop":

@@ -43,7 +43,7 @@ class Row(Protocol):
 
 @dataclass(slots=True)
 class Folded:
-    """What came of some services' lines. ``others``: lines that tell neither of a replication queue nor of links."""
+    """The outcome of some services' lines. ``others``: lines that tell neither of a replication queue nor of links."""
 
     courses: dict[Key, AnyCourse] = field(default_factory=dict)
     alerts: list[Alert] = field(default_factory=list)

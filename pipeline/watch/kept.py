@@ -74,7 +74,7 @@ class Kept:
             self._database.execute("DELETE FROM files WHERE written_at < ?", (before,))
 
     def commit(self, state: State, alerts: Iterable[Alert], files: Mapping[str, float]) -> None:
-        """A batch: which files it read (and when these were written), what came of them. Raises ``OutputLost``."""
+        """A batch: which files it read (and when these were written), their outcomes. Raises ``OutputLost``."""
         lines = [(state.batch, n, json.dumps(one, separators=(",", ":"))) for n, one in enumerate(alerts)]
         with self._faults():
             self._database.execute("BEGIN IMMEDIATE")

@@ -49,7 +49,7 @@ def sentence_of(kind: str, figures: LinkFigures, rules: Rules) -> str:
         "journals.full": "FULL: journals have taken their room",
         "journals.room": "there is room for journals again",
         "journals.full-soon": f"there is room for journals for about {span(room or 0.0)}, and {mate} is away",
-        "journals.full-later": f"journals will not be full within {span(rules.full_within_s)} any more",
+        "journals.full-later": f"journals will no longer be full within {span(rules.full_within_s)}",
         "reading.late": f"a reading of {iso(read.at)} came after a younger one was taken, and changes nothing",
     }
     return sentences[kind]

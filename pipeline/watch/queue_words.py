@@ -32,7 +32,7 @@ def sentence_of(kind: str, figures: Figures, rules: Rules) -> str:
         "queue.full": "FULL: the queue has reached its quota",
         "queue.room": "there is room in the queue again",
         "queue.full-soon": f"the queue will be full in about {span(full_in)}, it is {percent} full",
-        "queue.full-later": f"the queue will not be full within {span(rules.full_within_s)} any more",
+        "queue.full-later": f"the queue will no longer be full within {span(rules.full_within_s)}",
         "queue.unknown": f"UNKNOWN: {read.failure or 'the device does not report how much is in the queue'}",
         "queue.known": f"the queue can be read again: {left}",
         "reading.late": f"a reading of {iso(read.at)} came after a younger one was taken, and changes nothing: {left}",

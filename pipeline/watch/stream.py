@@ -1,7 +1,7 @@
 """Structured Streaming over a directory of kept looks: which files are new, whose lines are whose, batch after batch.
 
 Spark keeps account of the files, so that each is in exactly one batch, also across kills; its workers fold the lines
-(``pipeline.watch.fold``), and this process writes what came of a batch (``pipeline.watch.checkpoint``). No operator of
+(``pipeline.watch.fold``), and this process writes the outcome of a batch (``pipeline.watch.checkpoint``). No operator of
 the query keeps state, and none may drop a row.
 """
 
@@ -120,10 +120,10 @@ class _Batches:
                 f"the checkpoint {self._checkpoint.path} is not whole: batch {number} after {before.batch}",
                 hint=AGAIN,
             )
-        # Spark passes over a file that is not there any more when a batch is made again, without a word.
+        # Spark passes over a file that is no longer there when a batch is made again, silently.
         for file in self._checkpoint.files_of(number):
             if not file.exists():
-                raise DefinitionError("cannot be read any more", file=file, hint=_GONE)
+                raise DefinitionError("can no longer be read", file=file, hint=_GONE)
         folded = self._folded(rows)
         alerts = sorted(chain.from_iterable(one.alerts for one in folded), key=in_order)
         state = before.after(number, folded, len(alerts))

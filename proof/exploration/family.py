@@ -87,11 +87,11 @@ class Live(Protocol[P, E]):
     def rulings(self) -> bool: ...
 
     def pair(self, pair: P) -> P:
-        """``pair`` without what cannot matter any more."""
+        """``pair`` without what can no longer matter."""
         ...
 
     def evidence(self, evidence: E) -> E:
-        """``evidence`` without what cannot matter any more."""
+        """``evidence`` without what can no longer matter."""
         ...
 
 

@@ -56,7 +56,7 @@ class LaneState(Generic[P, E]):
     """A canonical lane and what it waits for. ``request``: a round of readings, or a claim, that it has asked for.
 
     ``can_wait``: something happens after a while, so that time may pass. ``deadlines``: ages that matter, ascending.
-    ``settle``: after so many seconds an effect cannot come any more. ``looks``: the fields its step checks.
+    ``settle``: after so many seconds an effect can no longer come. ``looks``: the fields its step checks.
     ``live``: what can still matter.
     """
 

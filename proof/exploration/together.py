@@ -302,7 +302,7 @@ class Together(Generic[P, E]):
                 yield Way("; ".join(what), "disturbance", after, events, broken)
 
     def _landed(self, number: int, around: Any, before: int) -> int:
-        """``number`` with what is around it by now, unless it changed that itself."""
+        """``number`` with what is around it now, unless it changed that itself."""
         return self._fit(number, around) if self._around(number) == self._around(before) else number
 
     def _aborts(self, number: int) -> list[Step]:

@@ -77,7 +77,7 @@ class Ways(Generic[P, E]):
                 yield from self.killed(node, abort=abort)
 
     def moves(self, node: Node[P, E], *, undisturbed: bool = False) -> Iterator[Way[Node[P, E]]]:
-        """The same without interruptions from outside; nothing at an end for good."""
+        """The same without interruptions from outside; nothing at an end permanently."""
         standing = self._lanes.standings[node.lane]
         if standing.lane.ended:
             pass

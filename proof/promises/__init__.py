@@ -20,7 +20,7 @@ What it is fed:
        "roles": {"ny": "active", "nj": "standby"},
        "queued": {"ny": 17, "nj": 0},
        "both_active": [[3.0, 4.5]],                    # intervals in which both sites serve
-       "transactions": {"ny": {"1-a-b": "PREPARED"}},  # only where what became of messages was counted
+       "transactions": {"ny": {"1-a-b": "PREPARED"}},  # only where the outcome of messages was counted
        "manager_due": False}                           # has its transaction manager yet to act?
 
   A service of AMPS tells the intervals in which both instances take clients (``both_open``), and of each instance::

@@ -59,7 +59,7 @@ class LaneFacts:
     is_committed: bool = False
     escalated: Plain | None = None
     outcome: str | None = None
-    left: bool = False  # for good, where it is
+    left: bool = False  # permanently, where it is
     tried: dict[tuple[str, str], int] = field(default_factory=dict)
 
     def may_have_made(self, on: str, **args: str) -> bool:
@@ -283,7 +283,7 @@ def _lane_ended(lane: LaneFacts, event: Plain, number: int) -> None:
 def _resumed(lane: LaneFacts, event: Plain, number: int) -> None:
     lane.is_turning = lane.is_turning and lane.outcome is None
     lane.outcome = None
-    lane.has_gauge = False  # what was read before is not believed any more
+    lane.has_gauge = False  # what was read before is no longer believed
 
 
 def _retried(lane: LaneFacts, event: Plain, number: int) -> None:

@@ -160,7 +160,7 @@ class _ByWorld:
         yield from self._lost(case, lane, service)
 
     def _where_service_is(self, case: Case, lane: LaneFacts, world: Plain) -> Iterator[Broken]:
-        """The name of an end says who serves; unless a step was waived, or the site is dark or behind a fence."""
+        """The name of an end says who serves; unless a step was waived, or the site is lost or behind a fence."""
         kind = case.runbook.partition("/")[2]
         if lane.waived or not (self._is_counted(case) or kind.startswith("uncontrolled")):
             return
@@ -184,7 +184,7 @@ class _ByWorld:
             yield Broken(4, f"{lane.service}: refused, and {action} took effect at {site}")
 
     def counts(self, case: Case, lane: LaneFacts) -> bool:
-        """Only of who promises that nothing is lost, or how much, is asked what became of the units."""
+        """Only of who promises that nothing is lost, or how much, is asked the outcome of the units."""
         return self._is_counted(case) and lane.outcome in _COUNTED
 
     def _lost(self, case: Case, lane: LaneFacts, service: Plain) -> Iterator[Broken]:

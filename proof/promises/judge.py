@@ -186,7 +186,7 @@ class Judge:
         lane.ordered.append({**order, **self._rules.noted(order, world)})
 
     def lasting(self, world: Plain) -> None:
-        """All runs of the world are over, or no one leads them: what each has reached for good is still so."""
+        """All runs of the world are over, or no one leads them: what each has reached permanently is still so."""
         self._find(*judge_lasting(self._rules, self.case, world))
 
     def claimed(self, claims: Mapping[str, Plain], world: Plain) -> None:
@@ -197,7 +197,7 @@ class Judge:
 
     @property
     def counts(self) -> bool:
-        """Does the verdict on this end depend on what became of messages?"""
+        """Does the verdict on this end depend on the outcome of messages?"""
         return any(self._rules.counts(self.case, lane) for lane in self.case.lanes.values())
 
     def end(self, world: Plain) -> None:

@@ -65,7 +65,7 @@ def _turned_back(case: Case, lane: Passage, event: Plain) -> Iterator[Broken]:
 
 
 def _declined(case: Case, lane: Passage) -> Iterator[Broken]:
-    """Promise 12: only who cannot roll back any more, or does so already, continues."""
+    """Promise 12: only who can no longer roll back, or does so already, continues."""
     step = case.steps.get(lane.step)
     in_doubt = step is not None and step["point_of_no_return"] and any(one.may_have_obeyed for one in lane.tried)
     if not (in_doubt or lane.is_past or lane.is_escalated or lane.is_reverting or lane.holds_for_others):
@@ -84,7 +84,7 @@ def _ended(case: Case, lane: Passage, event: Plain) -> Iterator[Broken]:
     if (outcome in ("reverted", "stuck")) is not lane.is_reverting:
         yield Broken(17, f"{what}, and it was {'' if lane.is_reverting else 'not '}rolling back")
     if event.get("left") and not lane.may_leave:
-        yield Broken(3, f"{what} and is left so for good, which no one decided by name")
+        yield Broken(3, f"{what} and is left so permanently, which no one decided by name")
     facts = case.lanes[lane.service]
     if outcome == "reverted" and facts.reversible:
         yield Broken(17, f"{what}, and {facts.reversible[-1]} is not rolled back")
@@ -174,7 +174,7 @@ def judge_own(case: Case, event: Plain) -> Iterator[Broken]:
             if not any(
                 (one["by"], one["choice"], one["plan"]) == (event["by"], "approve", event["plan"]) for one in words
             ):
-                yield Broken(12, f"an approval by {event['by']}, who agreed to no such plan")
+                yield Broken(12, f"an approval by {event['by']}, who did not approve this plan")
 
 
 def judge_heard(case: Case) -> Iterator[Broken]:

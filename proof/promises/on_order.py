@@ -110,7 +110,7 @@ def _stands_on_what_is_old(case: Case, lane: LaneFacts, order: Plain, intent: In
         return
     step = case.steps[intent.event["step"]]
     if order["now"] - tried.stands_on.asked > seconds(step.get("max_age"), MAX_AGE_S) + NEAR_S:
-        yield Broken(15, f"{words(order)}, and its readings are too old by now")
+        yield Broken(15, f"{words(order)}, and its readings are too old now")
 
 
 def _again(lane: LaneFacts, order: Plain, intent: Intent | None, world: Plain | None) -> Iterator[Broken]:

@@ -138,7 +138,7 @@ def _not_shown(lane: Passage, step: Plain, task: Plain, kind: str) -> Iterator[B
 
 
 def _held_before(lane: Passage, step: Plain, what: str) -> Iterator[Broken]:
-    """Promise 4: what was so before a doubtful action says nothing of it, until its effect cannot come any more."""
+    """Promise 4: what was so before a doubtful action says nothing of it, until its effect can no longer come."""
     last = lane.last
     if last is None or lane.round is None or last.effect != "doubtful" or last.before is False:
         return
@@ -176,7 +176,7 @@ def _left_out(lane: Passage, step: Plain) -> Iterator[Broken]:
 
 
 def _settled_too_soon(lane: Passage, step: Plain, event: Plain) -> Iterator[Broken]:
-    """Promise 4: that a doubtful action had no effect is shown by what was read once its effect could not come any more,
+    """Promise 4: that a doubtful action had no effect is shown by what was read once its effect could no longer come,
     and a part of it is not nothing."""
     tried = next((one for one in lane.tried if one.number == event["intent"]), None)
     what = f"{lane.service}: intent {event['intent']} is said to have had no effect"

@@ -91,7 +91,7 @@ def _alone(case: Case, lane: LaneFacts, opened: Plain) -> str:
     for key in ("when_guard_breaks", "when_stalled", "ask"):
         rule = step.get(key)
         if rule and rule["gate"] == opened["gate"]:
-            # Who cannot roll back any more, stops.
+            # Who can no longer roll back, stops.
             forward = rule["unattended"] != "revert" or not (lane.is_committed or lane.escalated)
             return str(rule["unattended"]) if forward else "stop"
     return str(opened["unattended"])

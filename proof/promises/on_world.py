@@ -48,7 +48,7 @@ def judge_end(rules: Rules, case: Case, world: Plain) -> Iterator[Broken]:
 
 
 def judge_lasting(rules: Rules, case: Case, world: Plain) -> Iterator[Broken]:
-    """What a run has reached for good, after all that came later."""
+    """What a run has reached permanently, after all that came later."""
     for name, lane in case.lanes.items():
         yield from rules.lasting(case, lane, world["services"][name], world)
 

@@ -270,7 +270,7 @@ class Passage:
         self._leave(at)
 
     def _action_intended(self, event: Plain, number: int, at: float, step: Plain | None) -> None:
-        return  # see ``intend``: it needs the round that is gone by now
+        return  # see ``intend``: it needs the round that is gone now
 
     def intend(self, event: Plain, before: bool | None, stands_on: Round | None) -> None:
         """An action is intended."""

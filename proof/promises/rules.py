@@ -16,7 +16,7 @@ class Rules:
     ``meaning``: what its readings and actions mean for the rules that hold for every family.
     ``order``: a change is on its way to a site, with the recorded intent that it carries out. ``record``: an event of a
     lane is on record, and the lane has not taken it in yet. ``world``: what is true of a lane's service now; ``end``:
-    the same once no one leads the run any more. ``counts``: does what ``end`` says of a lane depend on what became of
+    the same once no one leads the run any more. ``counts``: does what ``end`` says of a lane depend on the outcome of
     its messages? ``lasting``: what is true once all runs of the world are over. ``claim``: what a report says of a
     service. ``gives_up``: does an order make the source give up its clients, so that for a while none serves? ``noted``:
     what is to be kept of the world with an order. ``not_idempotent``: actions that must not take effect twice.

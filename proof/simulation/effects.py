@@ -32,7 +32,7 @@ def left_out(reading: str, field: str) -> str:
 
 
 def shown_older(reading: str) -> str:
-    """A value that is not true any more."""
+    """A value that is no longer true."""
     return f"{OLDER}: {reading}"
 
 

@@ -80,7 +80,7 @@ class _Turn(SiteThread):
         return [(one.request.service, one.request.mark) for name, one in jobs if name == reading]
 
     def turn(self) -> list[Completion | Rest]:
-        """One call more; what came of it."""
+        """One call more; its outcome."""
         if self.under_way is None:
             work = self._take()
             assert work is not None  # or it would have no work

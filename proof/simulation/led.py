@@ -167,7 +167,7 @@ class Led:
         self.simulation.clock.advance(strike.seconds)
         if not strike.elsewhere:
             self.simulation.store.bury(self.name)
-        # Half of them leave for good what cannot be rolled back.
+        # Half of them leave permanently what cannot be rolled back.
         leave = strike.tear < 0.5
         asked = ev.AbortAsked(by="ann", reason="the run is over", leave=leave) if strike.choice == "abort" else None
         return (offset + strike.clock_s if strike.elsewhere else strike.clock_s), asked
@@ -276,7 +276,7 @@ class Led:
         self.simulation.instant(self, process, place)
 
     def writing(self, rows: Sequence[Mapping[str, Any]]) -> None:
-        """Events are about to be written, dated by now."""
+        """Events are about to be written, dated now."""
         self._dated.update((row["hash"], self.simulation.clock.now()) for row in rows)
 
     def written(self, process: Process, rows: Sequence[Mapping[str, Any]]) -> None:
@@ -338,7 +338,7 @@ class Led:
         return self.simulation.slowness
 
     def catch_up(self, journal: SimulatedJournal) -> None:
-        """Let the judge hear what a process wrote and could not tell of any more."""
+        """Let the judge hear what a process wrote and could no longer tell of."""
         seen = None
         for line in journal.lines(self.name, after=self.judge.case.seq):
             seen = seen or self.simulation.look()  # mostly there is nothing new

@@ -1,4 +1,4 @@
-"""Many stories, over several processes if wanted, and what came of them all together."""
+"""Many stories, over several processes if wanted, and their outcomes all together."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class Failing:
 
 @dataclass(slots=True)
 class Figures:
-    """What came of some stories. ``hit``: what happened to processes, by kind; ``faults``: of the world, as given;
+    """The outcome of some stories. ``hit``: what happened to processes, by kind; ``faults``: of the world, as given;
     ``happened``: those that did happen, by family and text; ``effects``: what took effect besides, likewise."""
 
     seeds: int = 0
@@ -50,7 +50,7 @@ class Figures:
     failing: list[Failing] = field(default_factory=list)
 
     def add(self, other: Figures) -> None:
-        """Take in what came of others."""
+        """Take in the outcome of others."""
         self.seeds += other.seeds
         self.ends += other.ends
         self.kinds += other.kinds
@@ -93,7 +93,7 @@ def play_seeds(seeds: Sequence[int], kinds: Sequence[Kind]) -> Figures:
 def play_many(
     seeds: Sequence[int], kinds: Sequence[Kind], *, jobs: int = 1, ready: Callable[[], None] | None = None
 ) -> Iterator[Figures]:
-    """The same in batches, in order, over ``jobs`` processes: what came of each batch as soon as it is known. ``ready``
+    """The same in batches, in order, over ``jobs`` processes: the outcome of each batch as soon as it is known. ``ready``
     makes the families of files known to a process."""
     batches = [seeds[begin : begin + _BATCH] for begin in range(0, len(seeds), _BATCH)]
     if jobs == 1 or len(batches) == 1:

@@ -36,7 +36,7 @@ class OutsideFence:
         self._turn(closed=how.closed)
 
     def settle(self) -> None:
-        """What hung is done by now, if its time has come."""
+        """What hung is done now, if its time has come."""
         now = self._clock.now()
         for due, closed in [one for one in self._late if one[0] <= now]:
             self._late.remove((due, closed))

@@ -31,7 +31,7 @@ class Stage(Protocol):
         ...
 
     def happened(self) -> Sequence[str]:
-        """Those of them that have happened by now, as they were written."""
+        """Those of them that have happened now, as they were written."""
         ...
 
     def adapter(self, site: Site, context: AdapterContext) -> Adapter:
@@ -39,7 +39,7 @@ class Stage(Protocol):
         ...
 
     def look(self, *, count: bool = False) -> dict[str, Any]:
-        """What is true now, for the judge (see ``proof.promises``); with ``count``, also what became of messages."""
+        """What is true now, for the judge (see ``proof.promises``); with ``count``, also the outcome of messages."""
         ...
 
     def settling(self, longest: float, *, counts: bool) -> Iterator[float]:

@@ -33,7 +33,7 @@ class FaultEvents:
         self._tearing: FaultEvent | None = None
 
     def keep_journal(self) -> None:
-        """The journal is not replaced any more: the simulated run ends with checks of what it recorded."""
+        """The journal is no longer replaced: the simulated run ends with checks of what it recorded."""
         self._strikes = {key: one for key, one in self._strikes.items() if one.kind != "journal replaced"}
 
     def instant(self, led: Led, process: Process, place: str, number: int) -> None:

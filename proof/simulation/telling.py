@@ -1,4 +1,4 @@
-"""What came of one simulated night, as plain data: for figures, for mutants, and for whoever makes a simulated run
+"""The outcome of one simulated night, as plain data: for figures, for mutants, and for whoever makes a simulated run
 small."""
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from proof.simulation.story import Story
 
 @dataclass(slots=True)
 class Telling:
-    """What came of a story. ``ends``: the outcome of every lane. ``hit``: what happened to processes, by kind.
+    """The outcome of a story. ``ends``: the outcome of every lane. ``hit``: what happened to processes, by kind.
     ``happened``: those faults of the world that did happen. ``effects``: what took effect besides (see ``effects``).
     ``error``: what the product raised and must never raise, by its name."""
 

@@ -21,7 +21,7 @@ Change = tuple[float, str, str, str]
 
 @dataclass(frozen=True, slots=True)
 class StreamTally:
-    """What became of one publisher's messages, as one reader (a subscriber or a consumer) has them.
+    """The outcome of one publisher's messages, as one reader (a subscriber or a consumer) has them.
 
     ``lost``: acknowledged, never received, and at no instance from which the reader can still get them. ``stranded`` is
     the part of them that some instance still holds. ``waiting``: acknowledged, and on their way to the reader.

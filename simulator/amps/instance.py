@@ -136,7 +136,7 @@ class Instance:
         self.note(now, "info", "00-0015", "AMPS initialization completed")
 
     def kill(self, now: float) -> None:
-        """The process is gone, without a word."""
+        """The process is gone, silently."""
         if self.phase == "down":
             return
         self.phase = "down"

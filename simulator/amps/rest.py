@@ -77,7 +77,7 @@ def _has_restless_client(fabric: Fabric) -> bool:
 
 
 def _is_about_to_change(fabric: Fabric, instance: Instance, described: DestinationLayout, link: Link) -> bool:
-    """Will it be lost, or be made? One that was refused continues trying, in vain."""
+    """Will it be lost, or be made? One that was refused continues trying, without success."""
     if link.to is not None:
         return not fabric.can_link(instance.name, link.to)
     return not link.refused and any(fabric.can_link(instance.name, one) for one in described.addresses)

@@ -1,7 +1,7 @@
 """Who gets a message, and which links validation refuses: the world's own small table of the nine checks.
 
 Sources: docs/sources/amps.md, 5 (the checks), 9.6 (routing). This is written independently
-of the product's validation, so that one can be held against the other. Pure; nothing here changes an instance.
+of the product's validation, so that one can be compared with the other. Pure; nothing here changes an instance.
 """
 
 from __future__ import annotations

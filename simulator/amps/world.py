@@ -120,7 +120,7 @@ class AmpsWorld(Kept):
             self._faults.give(faults)
 
     def happened(self) -> tuple[str, ...]:
-        """The faults that have happened by now, as they were written."""
+        """The faults that have happened now, as they were written."""
         with self.request():
             return self._faults.happened()
 
@@ -144,7 +144,7 @@ class AmpsWorld(Kept):
         heapq.heappush(self._events, (moment, self._arrivals, kind, details))
 
     def kill(self, instance: str) -> None:
-        """The process of an instance is gone, without a word. Raises ``DefinitionError``."""
+        """The process of an instance is gone, silently. Raises ``DefinitionError``."""
         self._do("kill", instance)
 
     def start(self, instance: str) -> None:

@@ -45,7 +45,7 @@ class ItemLayout(_Plain):
 class GenericService(_Plain):
     """``rate``: units written each second by ``clients``; ``drain``: units that a healthy link carries each second;
     ``waiting``: units that the target lacks when the world starts; ``lingers``: seconds for which clients stay connected
-    to a site that does not serve any more."""
+    to a site that no longer serves."""
 
     name: str
     rate: float = Field(default=50.0, ge=0)

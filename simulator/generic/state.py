@@ -22,8 +22,9 @@ _LEAST = 1e-6  # of a unit: none
 @dataclass(slots=True)
 class End:
     """One service at one site. ``told``: what it was made to be; ``written``: units that it took; ``reached``: how many
-    of these its mate has; ``dropped``: how many are gone for good. ``lingers``: until when clients that it does not serve
-    any more are connected. ``keeps``: those that were connected write on, though it was told not to serve."""
+    of these its mate has; ``dropped``: how many are lost. ``lingers``: until when
+    clients that it no longer serves are connected. ``keeps``: connected clients still write although it was told not to
+    serve."""
 
     told: dict[str, bool]
     written: float = 0.0

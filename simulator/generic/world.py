@@ -226,7 +226,7 @@ class GenericWorld(Kept):
             self._faults.give(faults)
 
     def happened(self) -> tuple[str, ...]:
-        """The faults that have happened by now, as they were written."""
+        """The faults that have happened now, as they were written."""
         with self.request():
             return self._faults.happened()
 

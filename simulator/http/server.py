@@ -18,7 +18,7 @@ from typing import Any, Literal
 
 from orchestrator.errors import AdapterError
 
-# What becomes of an answer on its way; the request has been obeyed, or lost, by then.
+# The outcome of an answer on its way; the request has been obeyed, or lost, by then.
 Mishap = Literal["drop", "cut", "freeze"]
 
 BODY_MAX = 1_048_576
@@ -54,7 +54,7 @@ Handler = Callable[[Incoming], Outgoing]
 class HttpServer:
     """Serves ``handler`` on ``host``. ``port`` 0 takes a free one, kept for later starts.
 
-    ``admits`` false: connections are closed without a word. A handler that raises ``AdapterError`` breaks its
+    ``admits`` false: connections are closed silently. A handler that raises ``AdapterError`` breaks its
     connection. Start and stop may alternate.
     """
 

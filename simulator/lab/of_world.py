@@ -162,7 +162,7 @@ class FaultyAppliance:
             self._node.delete_transaction(vpn, xid)
 
     def take_spoilt(self) -> AnswerMishap | None:
-        """What becomes of the answer to the line that was just obeyed."""
+        """The outcome of the answer to the line that was just obeyed."""
         spoilt, self._spoilt = self._spoilt, None
         return spoilt
 

@@ -30,7 +30,7 @@ _ETX, _EOT, _BEL, _BS, _NAK, _ESC, _DEL = "\x03", "\x04", "\x07", "\x08", "\x15"
 class Shell(Protocol):
     """What answers at a terminal. Texts end their lines with ``\\n``; the last line is the next prompt.
 
-    A shell whose device is gone raises ``AdapterError``: the connection then breaks without a word. One that wants
+    A shell whose device is gone raises ``AdapterError``: the connection then breaks silently. One that wants
     its answer to go wrong raises ``Spoilt`` in place of giving it.
     """
 
@@ -61,7 +61,7 @@ class Shell(Protocol):
 
 
 class Spoilt(Exception):
-    """What a shell answers, and what becomes of the answer on its way. The line has been obeyed, or lost, by then."""
+    """What a shell answers, and the outcome of the answer on its way. The line has been obeyed, or lost, by then."""
 
     def __init__(self, kind: AnswerMishap, answer: str) -> None:
         super().__init__(kind)

@@ -39,6 +39,10 @@ def test_few_clauses_need_a_second_reading(files: list[Source]) -> None:
         "It has a file of its own.",
         "The server is no standby any more.",
         "A word is taken for an option.",
+        "The failed site is dark, and stays so for good.",
+        "It drops what it has without a word.",
+        "The queue is not empty any more.",
+        "The report says what became of the messages.",
     ],
 )
 def test_control_a_strange_sentence_is_found(sentence: str) -> None:

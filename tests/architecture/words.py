@@ -34,6 +34,14 @@ INSTEAD: dict[str, str] = {
     r"(?:is|are|was|were|has|have|takes?|lets?) no (?:[\w']+ ){1,5}any ?more": "no longer",
     r"(?:is|are|be|been|was|were) taken for": "read as, confused with",
     r"unless with": "unless … is given",
+    r"for good": "permanently",
+    r"without a word": "silently",
+    r"by now": "now, already",
+    r"held against": "compared with",
+    r"(?:what|which) (?:became|came|becomes) of": "the outcome of",
+    r"in vain": "without success, without effect",
+    r"is dark": "is lost",
+    r"not (?:[\w']+ ){1,6}any ?more": "no longer",
     r"no source (?:says|tells|has)": "no document",
 }
 _WORD = re.compile(rf"(?<![\w-])(?:{'|'.join(INSTEAD)})(?![\w-])", re.IGNORECASE)
@@ -41,7 +49,7 @@ _WORD = re.compile(rf"(?<![\w-])(?:{'|'.join(INSTEAD)})(?![\w-])", re.IGNORECASE
 _CODE = re.compile(r"```.*?```|``[^`]+``|`[^`\n]*`|<!--.*?-->|\bBEGIN\b(?: IMMEDIATE)?|\bdo \$\$ begin\b", re.DOTALL)
 _END = re.compile(r"[.;:!?](?=\s)|\n\s*\n|\n\s*[-|#]")
 # Names of the product, or words of others that are quoted.
-EXEMPT = ("docs/sources/", "CHANGELOG.md", "tests/", "bench/")
+EXEMPT = ("docs/sources/", "tests/", "bench/")
 
 
 @dataclass(frozen=True, slots=True)

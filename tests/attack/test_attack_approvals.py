@@ -66,7 +66,7 @@ class Machine:
 
 @pytest.fixture
 def machine(make_bench: Callable[..., Bench], tmp_path_factory: pytest.TempPathFactory) -> Machine:
-    """With a policy of root's: bob agrees to every run, and the glass cannot be broken."""
+    """With a policy of root's: bob agrees to every run, and --break-glass is not allowed."""
     if not may_mount():
         pytest.skip("only root can give a process another /etc, and not in every container")
     bench = make_bench(environment={"FAILOVER_POLICY": "own.yaml", "FAILOVER_POLICY_FILE": "own.yaml"})

@@ -97,7 +97,7 @@ def test_the_policy_of_the_inventory(shell: Shell) -> None:
 
 
 def test_a_policy_without_glass(shell: Shell) -> None:
-    """Law: where the glass cannot be broken, asking for it is refused before anything is recorded."""
+    """Law: where --break-glass is not allowed, asking for it is refused before anything is recorded."""
     where = policy(shell, needed=1, break_glass=False)
     refused = shell("controlled", "--vpn", VPN, "--yes", *where, "--break-glass", "hurry")
     assert (refused.code, "does not allow to break the glass" in refused.complaint) == (2, True)

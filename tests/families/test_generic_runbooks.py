@@ -222,7 +222,10 @@ def test_the_way_back_is_that_of_the_shipped_runbooks() -> None:
             "no action makes follows: true at a closed site",
         ),
         (lambda one: one["actions"]["stop"].pop("inverse"), "no action makes serves: false, and has an inverse"),
-        (lambda one: one["readings"]["counter"]["fields"].pop("linked"), "no field tells the mate's end of the link"),
+        (
+            lambda one: one["readings"]["counter"]["fields"].pop("linked"),
+            "no field reports the mate's end of the link",
+        ),
         (
             lambda one: (
                 one["actions"]["stop"]["makes"].update(gated=True),
@@ -323,7 +326,7 @@ def test_it_is_moved_there_and_back(tmp_path: Path) -> None:
         (lambda one: one["readings"]["counter"]["fields"].pop("unsent"), "no field counts what waits"),
         (
             lambda one: one["readings"]["counter"]["fields"].pop("linked"),
-            "no field tells the target's end of the link",
+            "no field reports the target's end of the link",
         ),
     ],
 )

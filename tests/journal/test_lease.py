@@ -96,7 +96,7 @@ def test_a_led_run_cannot_be_taken(opened: Opener, clock: VirtualClock) -> None:
     age(opened(), clock, LEASE_SECONDS - 5)
     with pytest.raises(LeaseHeld, match=rf":{os.getpid()}, last heard of 1[0-4]s ago$") as refused:
         take(opened(), clock, "run-1", KEYS)
-    gone = "if that process is gone, its lease ends by itself in [0-5]s"
+    gone = "if that process no longer runs, its lease ends by itself in [0-5]s"
     assert re.fullmatch(f"see what it waits for with `failover runs show run-1`; {gone}", refused.value.hint)
 
 

@@ -134,14 +134,14 @@ def test_what_was_recorded_last_is_read_back(path: Path, embedded: Journal, cloc
     with embedded.engine.begin() as connection:
         connection.exec_driver_sql("DELETE FROM events WHERE seq = 2")
         connection.exec_driver_sql("UPDATE runs SET seq = 1")
-    with pytest.raises(Forbidden, match="what was recorded of run run-1 is not in the journal any more"):
+    with pytest.raises(Forbidden, match="the records of run run-1 are no longer in the journal"):
         lease.check()
     with pytest.raises(JournalLost):
         embedded.append(writer.__class__(RUN, 1, 2, "x" * 64), clock.now(), PAUSED)
     with embedded.engine.begin() as connection:
         connection.exec_driver_sql("DELETE FROM runs")
     for ask in (lease.check, lease.renew):
-        with pytest.raises((Forbidden, JournalLost), match="not in the journal any more"):
+        with pytest.raises((Forbidden, JournalLost), match="no longer in the journal"):
             ask()
 
 

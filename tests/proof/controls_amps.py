@@ -112,7 +112,7 @@ def _restored_with_its_tail(harm: bool) -> History:
     return run
 
 
-@AMPS(3, "messages at ny are given up without a word")
+@AMPS(3, "messages at ny are given up silently")
 def _given_up_without_a_word(harm: bool) -> History:
     run = _run("uncontrolled", sync=False)
     _silent(run)

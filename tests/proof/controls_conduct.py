@@ -62,7 +62,7 @@ def _acts_on_what_is_old(harm: bool) -> Whole:
     return run
 
 
-@CONDUCT(15, "and its readings are too old by now")
+@CONDUCT(15, "and its readings are too old now")
 def _leaves_on_what_is_old(harm: bool) -> Whole:
     """It had to wait."""
     run = _acting()

@@ -230,7 +230,7 @@ def _starts_unapproved(harm: bool) -> Whole:
     return run
 
 
-@COURSE(12, "an approval by eve, who agreed to no such plan")
+@COURSE(12, "an approval by eve, who did not approve this plan")
 def _approved_by_no_one(harm: bool) -> Whole:
     run = _sought()
     _word(run, "eve", plan="another" if harm else "digest")
@@ -256,7 +256,7 @@ def _acts_when_its_time_is_over(harm: bool) -> Whole:
     return run
 
 
-@COURSE(3, "ended needs-operator and is left so for good, which no one decided by name")
+@COURSE(3, "ended needs-operator and is left so permanently, which no one decided by name")
 def _left_by_no_one(harm: bool) -> Whole:
     run = _acting(point_of_no_return=True)
     run.tries()

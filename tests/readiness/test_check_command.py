@@ -287,7 +287,7 @@ def test_a_verdict_in_one_line(shell: Shell, ready: str) -> None:
     """Law: the last line of each pair says whether it could be moved now, as its JSON does."""
     ended = shell("check", "-i", ready)
     assert ended.out.splitlines()[-1] == (
-        "READY: 2 of 2 services of trading could be moved now; nothing is in the way"
+        "READY: 2 of 2 services of trading could be moved now; nothing prevents a move"
     )
     shell.disturb("at 0s: bridge down")
     shell.clock.advance(2)

@@ -293,7 +293,7 @@ def test_an_adapter_without_doors(shell: Shell) -> None:
     night.lose()
     ended = night.guard()
     assert ended.code == 0
-    assert "cannot shut its doors: it will be made standby only" in ended.out
+    assert "cannot close it to clients: it will be made standby only" in ended.out
     assert night.guards() == [("solace/guard-standby", "done")]
     assert (night.role(), night.doors()) == ("standby", [True])
 

@@ -235,7 +235,9 @@ def test_it_cannot_be_gone_on_with_otherwise(shell: Shell) -> None:
     """Law: where the record is gone that is said, and nobody is told to resume what cannot be."""
     ended = rehearse(shell, "controlled", "--xa", "stop", "--fault", "transactions: tm prepares 0021B028-0A-01")
     assert ended.code == 6
-    assert "  its record is gone, so it cannot be resumed; add --keep to rehearse that too" in ended.out.splitlines()
+    assert (
+        "  its record was deleted, so it cannot be resumed; add --keep to rehearse that too" in ended.out.splitlines()
+    )
     assert "failover resume" not in ended.out + ended.err
     assert "failover abort" not in ended.out + ended.err
     assert "its record is gone" not in rehearse(shell, "controlled").out

@@ -121,7 +121,7 @@ def test_a_reading_of_other_things(shell: Shell) -> None:
         shell,
         compare(shell, *GOES_ON, inventory=other),
         "ny",
-        "of a site that the inventory described otherwise",
+        "of a site that the inventory described differently",
     )
     assert compare(shell, *GOES_ON).code in (0, 4)
 

@@ -98,7 +98,7 @@ class _Network:
         self._passes: dict[tuple[str | None, str], bool | None] = {}
 
     def passes(self, link: Link, group: str) -> bool | None:
-        """Does the link pass on what comes from ``group``? None, cannot be told, is not held against it."""
+        """Does the link pass on what comes from ``group``? None, cannot be told, is not compared with it."""
         key = (link.destination.passthrough, group)
         if key not in self._passes:
             self._passes[key] = passes(self._fabric, link.destination, group)

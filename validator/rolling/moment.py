@@ -65,7 +65,7 @@ class Moment:
         self._look_again(instance.name)
 
     def stop(self, name: str) -> None:
-        """The instance is gone for good."""
+        """The instance is gone permanently."""
         self._running.pop(name, None)
         self._forget(name)
 

@@ -37,7 +37,7 @@ _WHAT = {
     REPLICATE: "replicate as in the new configuration, with the exclusions for the time of the change, and restart",
     WITHDRAW: "take out what the new configuration no longer logs or defines, and restart",
     RESTORE: "stop all of these at the same time, give them the new configurations, without the exclusions that were "
-    "for the time of the change, and start them. Where that cannot be, take out everything but cascade one instance "
+    "for the time of the change, and start them. If that is not possible, remove everything but cascade one instance "
     "after the other: a fabric that excludes nothing but cascade fully meets the rules",
 }
 
@@ -161,7 +161,7 @@ def _steps(
         number += 1
         moment.stop(name)
         refused = tuple(sorted({each.link for each in moment.refusals}))
-        yield PlanStep(number=number, stage=WITHDRAW, instances=(name,), what="stop it for good", refused=refused)
+        yield PlanStep(number=number, stage=WITHDRAW, instances=(name,), what="stop it permanently", refused=refused)
     restored = tuple(_restored(new, exclusions))
     if restored:
         yield PlanStep(

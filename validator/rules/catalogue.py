@@ -46,7 +46,10 @@ OURS: tuple[Rule, ...] = (
         "this validation does not check the element",
     ),
     Rule(
-        "variable-undefined", Level.UNDECIDED, "Every ${VARIABLE} has a value", "the real value may compare otherwise"
+        "variable-undefined",
+        Level.UNDECIDED,
+        "Every ${VARIABLE} has a value",
+        "the real value may compare differently",
     ),
     Rule(
         "sow-name-pattern",

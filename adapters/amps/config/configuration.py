@@ -167,7 +167,7 @@ def _replicated(destination: Element, reader: Reader) -> Iterable[ReplicatedTopi
 
 
 def _exclusions(topic: Element, reader: Reader) -> tuple[frozenset[Check], tuple[str, ...], tuple[str, ...]]:
-    """What ``ExcludeValidation`` (a comma list) excludes with effect, what it misspells, what it names in vain."""
+    """Of ``ExcludeValidation`` (a comma list): what it excludes, what it misspells, what it names without effect."""
     elements = list(topic.all("ExcludeValidation"))
     if not elements:
         return frozenset(), (), ()

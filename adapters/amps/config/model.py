@@ -129,7 +129,7 @@ class ReplicatedTopic:
     """One ``Destination/Topic``. ``name`` is None when the element has none (optional since AMPS 5.3.3).
 
     ``excluded`` holds the checks that the entry excludes with effect; ``unknown_exclusions`` what is no check's name,
-    ``void_exclusions`` the mandatory checks it names in vain.
+    ``void_exclusions`` the mandatory checks it names without success.
     """
 
     name: str | None

@@ -35,7 +35,7 @@ _OPTIONS: Mapping[Kind, Sequence[MoveOption]] = {
         MoveOption(
             flag="--accept-sow",
             metavar="TEXT",
-            help="With --bootstrap: why it returns though SOW records differ.",
+            help="With --bootstrap: why it returns although SOW records differ.",
             answers={"sow-incomplete": "accept"},
             needs=BOOTSTRAP,
         ),

@@ -32,9 +32,9 @@ HARDLY_S = 1.0
 _MB = 1024.0**2
 # What may happen between two rounds, in the words of `failover watch`.
 HAPPENED: Mapping[str, str] = {
-    "silent": "it does not answer any more",
+    "silent": "it no longer answers",
     "answers": "it answers again",
-    "cut": "its link to its mate is NOT CONNECTED any more",
+    "cut": "its link to its mate is NO LONGER CONNECTED",
     "connected": "its link to its mate is connected again",
     "downgraded": "its link is DOWNGRADED: publishers no longer wait for the mate, which is no fail-over target",
     "upgraded": "its link is no longer downgraded",

@@ -85,11 +85,11 @@ class ApplianceGuard:
         """See ``GuardStrategy``."""
         if self._can_fence:
             return ""
-        return f"the adapter of {self._target.site} cannot shut its doors: it will be made standby only"
+        return f"the adapter of {self._target.site} cannot close it to clients: it will be made standby only"
 
     def describe(self) -> str:
         """See ``GuardStrategy``."""
-        fence = "shut its doors on every node and make it" if self._can_fence else "make it"
+        fence = "close every node to clients and make it" if self._can_fence else "make it"
         return (
             f"The moment {self._target.site} answers while {self._target.mate} is active, this will {fence} standby, "
             "without asking again, and record it."

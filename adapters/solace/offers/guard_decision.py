@@ -60,5 +60,5 @@ def _why(active: Sequence[str], *, is_open: bool) -> str:
 
 def _safe(observed: GuardObservation) -> str:
     if observed.others:
-        return f"it is standby; its doors stay open, because it may be needed for {', '.join(observed.others)}"
+        return f"it is standby; it stays open to clients, because it may be needed for {', '.join(observed.others)}"
     return "it is standby and fenced" if observed.can_fence else "it is standby; this program cannot fence it"

@@ -37,7 +37,7 @@ def attach(
 ) -> None:
     """Follow a run that another process leads.
 
-    The same view as where the run was started, made from the record; the run does not notice. Open questions are shown
+    The view is the one of the terminal that started the run. It is made from the record. Open questions are shown
     with the command that answers each. Ctrl-C detaches. The exit code is that of the run, or 0 if it continues.
 
     \b
@@ -88,7 +88,7 @@ def abort(
         bool,
         typer.Option(
             "--leave",
-            help="End what cannot be rolled back as it is, for good: no resume continues it, and its services are free"
+            help="End the run where it cannot be rolled back. It can then not be resumed, and its services are free"
             " for other runs. Needs --reason; for a run that no process leads.",
         ),
     ] = False,
@@ -171,7 +171,7 @@ def approve(
     deny: Annotated[bool, typer.Option("--deny", help="Deny it: the run does not start.")] = False,
     break_glass: Annotated[
         str | None,
-        typer.Option("--break-glass", metavar="REASON", help="Let it start without the approvals; recorded."),
+        typer.Option("--break-glass", metavar="REASON", help="Start it without the approvals; this is recorded."),
     ] = None,
     yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not show the plan and ask.")] = False,
     show: Annotated[bool, typer.Option("--show", help="Only show the whole plan, with every command.")] = False,
@@ -195,9 +195,7 @@ def approve(
 
     if show:
         if deny or yes or reason or break_glass is not None:
-            raise DefinitionError(
-                "--show says nothing about the plan, so nothing goes with it but the run and --json"
-            )
+            raise DefinitionError("--show takes only the run and --json")
         raise typer.Exit(show_run(tools_of(context), run, as_json=as_json))
     if deny and break_glass is not None:
         raise DefinitionError("--deny and --break-glass contradict each other")

@@ -98,19 +98,19 @@ def explore_runbook(
             "--disturbances",
             metavar="N",
             min=0,
-            help="Failures, kills, aborts and actions of others in one story, at most.",
+            help="The most failures, kills, aborts and actions of others in one path.",
         ),
     ] = 1,
     states: Annotated[
-        int, typer.Option("--states", metavar="N", min=1, help="States to visit in each walk, at most.")
+        int, typer.Option("--states", metavar="N", min=1, help="The most states to visit in each exploration.")
     ] = 400_000,
     as_json: AsJson = False,
 ) -> None:
-    """Every way a runbook can go, over a model of a pair.
+    """Explore every order of events of a runbook, on a model of a pair.
 
-    Outcomes, decisions, kills and failures; no device is asked. A runbook that claims what belongs to a whole site is
-    also explored with two services of the same sites. Prints the counts, and the shortest way to each broken promise.
-    Exit code 4 if there is one, or if the runbook has words that the model does not know.
+    The events are outcomes, decisions, kills and failures. No device is read. A runbook that changes a whole site (its
+    fence, its interfaces) is also explored with two services of the same sites. Prints the counts, and the shortest
+    way to each broken promise. Exit code 4 if there is one, or if the runbook has words that the model does not know.
 
     \b
     Examples:

@@ -70,7 +70,7 @@ def lint_family(file: _File, as_json: AsJson = False) -> None:
 
 
 @_FAMILY.command("new")
-def new_family(name: Annotated[str, typer.Argument(metavar="NAME", help="What the family shall be called.")]) -> None:
+def new_family(name: Annotated[str, typer.Argument(metavar="NAME", help="The name of the family.")]) -> None:
     """Print a commented file that declares a family, to start from.
 
     \b
@@ -98,7 +98,7 @@ def test_family(
     ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Check the laws that every family keeps. Exit code 4 if one is broken.
+    """Check the laws that hold for every family. Exit code 4 if one is broken.
 
     With an inventory, the pairs of the family are read too, through sessions that can only read. Nothing is changed
     without --change, which names the one site whose actions are done and rolled back (docs/reference/families.md).

@@ -32,7 +32,7 @@ def guard(
     """Fence a failed site as soon as it answers.
 
     It is made standby too. The command asks once, at the start (--yes does not ask), and then acts without asking.
-    What it does is a recorded run, and only while the other site reports that it is active. It ends when the site is
+    It acts in a recorded run, and only while the other site reports that it is active. It ends when the site is
     standby and fenced, when the site was restored, or with Ctrl-C. Of AMPS, it disables the client transports of the
     instance whenever they are enabled, until the instance is restored. Default: every service of the pair.
 

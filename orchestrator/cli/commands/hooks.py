@@ -22,7 +22,7 @@ def register(app: typer.Typer) -> None:
 
 @_APP.command("list")
 def list_hooks(context: typer.Context, run: _Run = None, as_json: AsJson = False) -> None:
-    """Events that hooks have not taken yet, and what kept them from it.
+    """Events that hooks have not received yet, and the error of each.
 
     \b
     Examples:
@@ -37,7 +37,7 @@ def list_hooks(context: typer.Context, run: _Run = None, as_json: AsJson = False
 
 @_APP.command("flush")
 def flush_hooks(context: typer.Context, run: _Run = None, as_json: AsJson = False) -> None:
-    """Deliver them now, each hook until it fails once. Exit code 4 if something is left.
+    """Deliver them now. A hook gets no more after its first failure. Exit code 4 if something is left.
 
     \b
     Examples:
@@ -57,9 +57,9 @@ def drop_hooks(
     hook: Annotated[str | None, typer.Option("--hook", metavar="NAME", help="Default: every hook of it.")] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Give up what a run still owes its hooks.
+    """Drop the events of a run that its hooks have not received.
 
-    For a receiver that is no more, or that refuses an event for ever.
+    Use it for a receiver that no longer exists, or that refuses an event each time.
 
     \b
     Example:

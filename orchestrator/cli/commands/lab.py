@@ -60,11 +60,13 @@ def up(
     ] = False,
     assume: Annotated[
         list[str] | None,
-        typer.Option("--assume", metavar="NAME=VALUE", help="Of AMPS: what its documentation leaves open."),
+        typer.Option(
+            "--assume", metavar="NAME=VALUE", help="AMPS: an assumption about what its documentation does not say."
+        ),
     ] = None,
     link: Annotated[
         Link | None,
-        typer.Option("--link", metavar="sync|async", help="Of AMPS: how the instances replicate to each other."),
+        typer.Option("--link", metavar="sync|async", help="AMPS: how the instances replicate to each other."),
     ] = None,
     fault: Annotated[
         list[str] | None,
@@ -73,15 +75,15 @@ def up(
     edition: Annotated[
         list[str] | None,
         typer.Option(
-            "--edition", metavar="NAME[=N]", help="One way in which real devices differ; see failover lab editions."
+            "--edition", metavar="NAME[=N]", help="A difference between real devices; see failover lab editions."
         ),
     ] = None,
 ) -> None:
     """Serve both simulated sites on loopback ports, until Ctrl-C.
 
     As Solace appliances, over SSH and SEMP; its inventory moves services over SEMP, and over SSH what SEMP cannot do.
-    Or, with --amps, as AMPS instances with their administration interface. The editions of a lab are kept in its
-    directory; --edition plain ends them.
+    Or, with --amps, as AMPS instances with their administration interface. The lab's directory keeps its editions;
+    --edition plain removes them.
 
     \b
     Examples, each in two terminals:
@@ -102,9 +104,9 @@ def up(
     from simulator.lab.request import LabRequest
 
     if amps and (latency or adapter or plain_http or ha):
-        raise DefinitionError("--latency, --adapter, --http and --ha are about appliances; --amps serves none")
+        raise DefinitionError("--latency, --adapter, --http and --ha are for appliances; --amps serves none")
     if not amps and (assume or link):
-        raise DefinitionError("--assume and --link are about AMPS instances", hint="add --amps")
+        raise DefinitionError("--assume and --link are for AMPS instances", hint="add --amps")
     request = LabRequest(directory, inventory, fault or (), edition or ())
     if amps:
         pair = AmpsPair(assume or (), None if link is None else link is Link.sync)
@@ -118,7 +120,7 @@ def up(
 def editions() -> None:
     """List the editions of a lab, with one sentence each.
 
-    An edition makes the simulated devices answer as a real one may. Several can be given at once.
+    An edition makes the simulated devices answer as some real devices do. Several can be given at once.
 
     \b
     Example:
@@ -146,8 +148,8 @@ def dump(
 ) -> None:
     """Write the dumps of the lab's AMPS instances.
 
-    As amps_journal_dump and amps_sow_dump -v would print them. The instances are shown as at the last request to the
-    lab: time in a simulated world passes only while it is read.
+    As amps_journal_dump and amps_sow_dump -v would print them. They show the state at the last request to the lab:
+    its time does not pass between requests.
 
     \b
     Example:
@@ -168,17 +170,18 @@ def dump(
 def reset(
     context: typer.Context,
     directory: Annotated[
-        Path | None, typer.Option("--directory", "-d", metavar="DIR", help="The sites of the lab that is kept there.")
+        Path | None,
+        typer.Option("--directory", "-d", metavar="DIR", help="The directory of a lab, whose sites are reset."),
     ] = None,
     force: Annotated[
-        bool, typer.Option("--force", help="Reset also while a run that no process leads is unfinished.")
+        bool, typer.Option("--force", help="Reset even if a run is unfinished; no process may lead it.")
     ] = False,
 ) -> None:
     """Reset the embedded simulated pair.
 
     New York is active then, New Jersey standby. With --directory, the sites of a lab instead, appliances or AMPS
-    instances, whether or not it is up. Their shape stays; faults that it was given are forgotten. It is refused beside
-    a simulated run that is unfinished, unless --force is given.
+    instances, whether or not it is up. Their devices stay, and their faults are removed. It is refused while a
+    simulated run is unfinished, unless --force is given.
 
     \b
     Examples:

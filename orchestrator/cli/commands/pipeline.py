@@ -55,7 +55,10 @@ def reconcile(
         typer.Option("--interval", metavar="SECONDS", min=0.001, max=_YEAR_S, help="Width of the intervals shown."),
     ] = 60.0,
     equal_duplicates: Annotated[
-        bool, typer.Option("--equal-duplicates", help="Also seek copies that both sites have; reads all in full.")
+        bool,
+        typer.Option(
+            "--equal-duplicates", help="Also search for duplicates at both sites; this reads every message."
+        ),
     ] = False,
     spark: SparkOptions,
     out: Out = None,
@@ -140,7 +143,7 @@ def history(
     records: Annotated[
         list[str], typer.Argument(metavar="RECORDS…", help="Exported runs and kept checks: files or directories.")
     ],
-    learn: Annotated[bool, typer.Option("--learn", help="Let dry runs read their ranges from this.")] = False,
+    learn: Annotated[bool, typer.Option("--learn", help="Use the result for the estimates of dry runs.")] = False,
     spark: SparkOptions,
     out: Annotated[
         str | None,
@@ -148,7 +151,7 @@ def history(
     ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """What past runs took by phase, how fast queues drained, who needed second attempts. Exit code 4: unread files.
+    """What past runs took by phase, how fast queues drained, which actions were tried again. Exit code 4: unread files.
 
     \b
     Examples:

@@ -27,7 +27,8 @@ def watch(
     ],
     spark: SparkOptions,
     checkpoint: Annotated[
-        str, typer.Option("--checkpoint", metavar="DIR", help="What it remembers, to continue after it was stopped.")
+        str,
+        typer.Option("--checkpoint", metavar="DIR", help="Where it stores its progress, to continue after a stop."),
     ],
     out: Annotated[
         str | None,
@@ -38,15 +39,15 @@ def watch(
     ] = False,
     interval: Annotated[str, _time("--interval", "How often to search for new readings.")] = "5s",
     window: Annotated[str, _time("--window", "Compute rates over this time.")] = "5m",
-    stall: Annotated[str, _time("--stall", "Longer without progress, and not empty, is stalled.")] = "2m",
-    late: Annotated[str, _time("--late", "So long a reading is waited for before younger ones count.")] = "30s",
-    full_within: Annotated[str, _time("--full-within", "A queue that is full sooner is an alert.")] = "1h",
+    stall: Annotated[str, _time("--stall", "A queue without progress for this time is stalled.")] = "2m",
+    late: Annotated[str, _time("--late", "How long to wait for a late reading.")] = "30s",
+    full_within: Annotated[str, _time("--full-within", "Alert if a queue will be full within this time.")] = "1h",
     as_json: LinesAsJson = False,
 ) -> None:
     """Follow kept readings: drain rate, time until empty and until full, stalls; alerts as CloudEvents.
 
     It runs until Ctrl-C, and continues where it stopped when it is started again: no alert is lost or written twice.
-    Exit code 4 when an alarm was on at the end, or a line could not be used.
+    Exit code 4 if an alarm was active at the end, or a line could not be used.
 
     \b
     Examples:

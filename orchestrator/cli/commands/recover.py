@@ -76,7 +76,7 @@ Reason = Annotated[
 ]
 FenceFirst = Annotated[
     bool,
-    typer.Option("--fence-first", help="Do not offer to continue without a fence.", rich_help_panel=DECIDE),
+    typer.Option("--fence-first", help="Never offer to continue without a fence.", rich_help_panel=DECIDE),
 ]
 
 
@@ -170,7 +170,7 @@ def failback(
         typer.Option(
             "--accept-risk",
             metavar="TEXT",
-            help="Why to fail back though it is not shown to be safe; recorded.",
+            help="Why to fail back without proof that it is safe; recorded.",
             rich_help_panel=DECIDE,
         ),
     ] = None,

@@ -58,14 +58,14 @@ def rehearse(
         int | None, typer.Option("--seed", metavar="N", min=0, help="The same seed makes the same copy.")
     ] = None,
     fast: Annotated[
-        bool, typer.Option("--fast", help="Ten times as fast, except while you decide; unattended: at once.")
+        bool, typer.Option("--fast", help="Ten times as fast, except while you decide. Unattended: without waiting.")
     ] = False,
     keep: Annotated[
         bool, typer.Option("--keep", help="Keep its record and its simulated pair, and say where they are.")
     ] = False,
     offline: Annotated[bool, typer.Option("--offline", help="Make the copy without reading any device.")] = False,
     both_active: Annotated[
-        bool, typer.Option("--both-active", help="Repair: both sites start active; else both standby.")
+        bool, typer.Option("--both-active", help="For repair: both sites start active. Default: both start standby.")
     ] = False,
     yes: Yes = False,
     as_json: EventsAsJson = False,

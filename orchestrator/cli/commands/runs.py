@@ -65,7 +65,7 @@ def list_runs(
 
 @_APP.command("show")
 def show_run(context: typer.Context, run: PastRunName = None, as_json: AsJson = False) -> None:
-    """One run: how it stands, and what to do next.
+    """Show the state of one run, and what to do next.
 
     Its lanes, steps, decisions and open questions.
 
@@ -177,12 +177,12 @@ def verify_run(
     key: Annotated[
         list[Path] | None,
         typer.Option(
-            "--key", metavar="PUBLIC", help="Demand a signature by this public key; repeat for several keys."
+            "--key", metavar="PUBLIC", help="Require a signature by this public key; repeat for several keys."
         ),
     ] = None,
     head: Annotated[
         str | None,
-        typer.Option("--head", metavar="NUMBER:HASH", help="Demand this record, as an earlier verify showed it."),
+        typer.Option("--head", metavar="NUMBER:HASH", help="Require this record, as an earlier verify showed it."),
     ] = None,
     as_json: AsJson = False,
 ) -> None:
@@ -210,7 +210,7 @@ def make_key(
         Path | None, typer.Argument(metavar="FILE", help="The private key; default: in the state directory.")
     ] = None,
     public: Annotated[
-        bool, typer.Option("--public", help="Make nothing: print the public half of the key that is there.")
+        bool, typer.Option("--public", help="Make no key: print the public half of the existing key.")
     ] = False,
     as_json: AsJson = False,
 ) -> None:

@@ -17,23 +17,25 @@ def register(app: typer.Typer) -> None:
 def simulate(
     seeds: Annotated[int, typer.Option("--seeds", "-n", metavar="N", min=1, help="How many runs.")] = 1_000,
     first: Annotated[int, typer.Option("--from", metavar="SEED", min=0, help="The first seed.")] = 0,
-    jobs: Annotated[int, typer.Option("--jobs", "-j", metavar="N", min=1, help="In so many processes.")] = 1,
+    jobs: Annotated[int, typer.Option("--jobs", "-j", metavar="N", min=1, help="The number of processes.")] = 1,
     kind: Annotated[
         list[str] | None,
         typer.Option(
-            "--kind", metavar="RUNBOOK", help="Only runs of this runbook, or of this family in a file; repeat."
+            "--kind",
+            metavar="RUNBOOK",
+            help="Only runs of this runbook, or of a family in a file; repeat for several.",
         ),
     ] = None,
     shrink: Annotated[
-        bool, typer.Option("--shrink", help="Leave out of a failing run what it does not need to fail.")
+        bool, typer.Option("--shrink", help="Remove faults from a failing run while it still fails.")
     ] = False,
     as_json: Annotated[bool, typer.Option("--json", help="For machines: JSON, one value a line.")] = False,
 ) -> None:
     """Simulate runs with faults, and judge every promise.
 
-    In virtual time, drawn by seed; exit code 4 if one fails. Each seed draws two sites, a runbook, people, and what goes
-    wrong: faults of devices and links, kills and pauses of processes, wrong decisions. The real engine plays it; every
-    promise is judged after every event. No device is connected to, and no record of yours is touched.
+    The time is virtual. Each seed draws two sites, a runbook, people, and what goes wrong: faults of devices and links,
+    kills and pauses of processes, wrong decisions. The real engine plays it; every promise is judged after every event.
+    Exit code 4 if one is broken. It connects to no device, and does not use your record.
     docs/explanation/simulation.md says more.
 
     \b

@@ -37,7 +37,7 @@ def validate(
     ] = None,
     from_inventory: Annotated[
         bool,
-        typer.Option("--from-inventory", help="Those that the inventory's instances serve of themselves, now."),
+        typer.Option("--from-inventory", help="Read the configuration from each instance of the inventory, now."),
     ] = False,
     inventory: InventoryFile = None,
     form: Annotated[
@@ -57,7 +57,7 @@ def validate(
         typer.Option("--topics", metavar="FILE", help="Topics that exist, a name and a message type on each line."),
     ] = None,
     all_topics: Annotated[
-        bool, typer.Option("--all-topics", help="There are no topics but those written down and given.")
+        bool, typer.Option("--all-topics", help="The configurations and --topics name all topics.")
     ] = False,
     host: Annotated[
         list[str] | None,
@@ -78,12 +78,16 @@ def validate(
         bool, typer.Option("--strict", help="Exit code 4 also if something could not be decided.")
     ] = False,
     suggest_exclusions: Annotated[
-        bool, typer.Option("--suggest-exclusions", help="The fewest exclusions that let it pass, and what they cost.")
+        bool,
+        typer.Option(
+            "--suggest-exclusions",
+            help="Suggest the fewest exclusions with which AMPS accepts the links, and their effects.",
+        ),
     ] = False,
     intended: Annotated[
         list[str] | None,
         typer.Option(
-            "--intended", metavar="INSTANCE", help="This instance alone is asymmetric on purpose (suggestions)."
+            "--intended", metavar="INSTANCE", help="Suggestions: only this instance is asymmetric on purpose."
         ),
     ] = None,
     rolling_plan: Annotated[

@@ -75,7 +75,7 @@ def _ranges(forecast: Forecast) -> int:
 
 
 def learned(path: Path, forecast: Forecast) -> str:
-    """What came of keeping ``forecast`` at ``path``."""
+    """The outcome of keeping ``forecast`` at ``path``."""
     if forecast.tells:
         return f"dry runs read their ranges from {path} now"
     return f"{path} is kept, but tells dry runs nothing yet: no step was finished {FEWEST} times"

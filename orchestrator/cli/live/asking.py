@@ -54,7 +54,7 @@ class Asking(Protocol):
         ...
 
     def leave(self, text: str) -> None:
-        """The last word of a question that is not asked any more; it stays on the screen."""
+        """The last word of a question that is no longer asked; it stays on the screen."""
         ...
 
 

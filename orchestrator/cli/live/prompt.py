@@ -31,7 +31,7 @@ MEANING: dict[Answer, str] = {
     "rollback": "heuristically roll it back: right if any other branch is rolled back",
     "waive": "continue without what cannot be read; recorded with your name and reason",
     "attest": "I have done it myself; recorded with my name and reason in place of a reading",
-    "later": "not now; it stays to be done, and the record says so",
+    "later": "not now; it is done later, and the record says so",
     "accept": "continue and accept the risk; recorded with your name and reason",
     "approve": "you agree to the plan; `failover approve` says so from your own account",
     "deny": "the run does not start; nothing is changed",
@@ -77,7 +77,7 @@ class TerminalPrompter:
         self._open: dict[_Key, ev.GateOpened] = {
             (lane.service, gate.gate, gate.item): gate for lane in run.lanes.values() for gate in lane.gates
         }
-        self._closed: dict[_Key, str] = {}  # by whom, or why, those that are not asked any more
+        self._closed: dict[_Key, str] = {}  # by whom, or why, those that are no longer asked
         self._shared: dict[_Key, tuple[ev.GateOpened, ev.Ruling]] = {}  # answered with another service's question
         self._of_all: dict[
             _Words, ev.Ruling
@@ -234,7 +234,7 @@ class TerminalPrompter:
             if has_line:
                 return line
         key = service, gate.gate, gate.item
-        self._asking.leave(f"  {self._closed.get(key, 'this question is not asked any more')}")
+        self._asking.leave(f"  {self._closed.get(key, 'this question is closed')}")
         return None
 
     def _is_open(self, service: str, gate: ev.GateOpened) -> bool:

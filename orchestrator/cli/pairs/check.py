@@ -148,7 +148,7 @@ def _because(found: Readiness) -> str:
     counts = Counter(finding.level for finding in found.findings)
     words = {Level.ERROR: "error", Level.UNKNOWN: "unknown", Level.WARNING: "warning"}
     what = ", ".join(counted(counts[level], word, word + "s") for level, word in words.items() if counts[level])
-    nothing = "nothing is in the way"
+    nothing = "nothing prevents a move"
     return f"{good} of {counted(len(pair.services), 'service')} of {pair.name} could be moved now; {what or nothing}"
 
 

@@ -49,7 +49,7 @@ def print_runbooks(*, as_json: bool) -> None:
     for name in shipped_runbooks():
         try:
             summary = load_runbook(name).summary
-        except DefinitionError as error:  # one of a third party's is in no other one's way
+        except DefinitionError as error:  # one of a third party's does not block the others
             summary = f"cannot be used: {error}"
         if as_json:
             show_json({"runbook": name, "summary": summary})

@@ -133,7 +133,7 @@ def explored(runbook: Runbook, actions: Mapping[str, ActionSpec], *, file: str |
 
 def _not_judged(runbook: Runbook, file: str | None) -> Finding:
     message = f"{NOT_JUDGED}: {', '.join(unproven_commands(runbook))}"
-    hint = "prove each by a reading (`expect`): nothing here can tell whether their order is right"
+    hint = "prove each by a reading (`expect`): this program cannot check their order"
     return Finding(level=Level.UNKNOWN, code="not-judged", message=message, hint=hint, file=file)
 
 

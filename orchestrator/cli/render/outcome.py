@@ -38,7 +38,7 @@ def show_result(
     verdict: AbortVerdict | None = None,
 ) -> None:
     """The result on stdout: a few lines, or one JSON object. ``is_led``: another process leads the run at this moment.
-    ``verdict``: what came of an abort that this command asked for; it stands last. Raises ``OutputLost``."""
+    ``verdict``: the outcome of an abort that this command asked for; it stands last. Raises ``OutputLost``."""
     account = simulated_account(tools, plan)
     if as_json:
         result = report.model_dump(mode="json") | ({} if verdict is None else verdict.as_data())
@@ -47,7 +47,7 @@ def show_result(
     show("")
     for line in report_lines(report, account, is_led=is_led, is_kept=tools.keeps_records):
         show(line)
-    if not tools.is_rehearsal:  # that says itself what became of its record
+    if not tools.is_rehearsal:  # that says itself the outcome of its record
         show(f"Record: run {report.run} in {place_of(journal)}  ({_here()}failover runs show {report.run})")
     if verdict is not None and verdict.text:
         show(f"{'SIMULATED  ' if plan.simulated else ''}{verdict.text}")

@@ -17,5 +17,5 @@ def begin_elsewhere(tools: Tools, request: Request, *, as_json: bool) -> int:
         show_json({"result": {"run": begun.run, "simulated": simulated, "message": words, "exit_code": 0}})
         return 0
     show(f"{'SIMULATED  ' if simulated else ''}run {begun.run}: {words}")
-    say(f"how it stands: failover runs show {begun.run}; stop it: failover abort {begun.run} --reason TEXT")
+    say(f"show it: failover runs show {begun.run}; stop it: failover abort {begun.run} --reason TEXT")
     return 0

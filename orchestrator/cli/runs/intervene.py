@@ -39,9 +39,9 @@ def resume_run(tools: Tools, name: str | None, answers: Answers, *, slo: float, 
 
 
 def abort_run(tools: Tools, name: str | None, reason: str, *, leave: bool, as_json: bool) -> int:
-    """Roll a run back, or ask the process that leads it to, and say what came of it. Returns the process exit code.
+    """Roll a run back, or ask the process that leads it to, and say its outcome. Returns the process exit code.
 
-    ``leave``: what cannot be rolled back is left as it is, for good. That is for a run that no process leads.
+    ``leave``: what cannot be rolled back is left as it is, permanently. That is for a run that no process leads.
     """
     if leave and not reason:
         raise DefinitionError(

@@ -88,7 +88,7 @@ def _lead(
         try:
             show_result(tools, taken.held.run.plan, report, as_json=as_json, journal=journal, verdict=verdict)
         except OutputLost as error:
-            # What became of the run is known and recorded; that no one could read it changes nothing.
+            # The outcome of the run is known and recorded; that no one could read it changes nothing.
             if not error.is_reader_gone:
                 say(str(error))
         return report.exit_code if verdict is None else verdict.exit_code

@@ -25,7 +25,7 @@ def print_owed(tools: Tools, name: str | None, *, as_json: bool) -> None:
             if as_json:
                 show_json({**asdict(left), "led": led})
             else:
-                show(owed_words(left) + ("; a process leads the run, and is telling it" if led else ""))
+                show(owed_words(left) + ("; the process that leads the run delivers it" if led else ""))
     if not found:
         say("all hooks have received everything")
 
@@ -47,7 +47,7 @@ def flush_owed(tools: Tools, name: str | None, *, as_json: bool) -> int:
         left = list(owed(outbox, run))
         for one in left:
             if is_led(one.run):
-                say(f"run {one.run} is led by a process, which tells hook {one.hook} by itself")
+                say(f"run {one.run} is led by a process, which delivers to hook {one.hook} itself")
             elif as_json:
                 show_json({"left": asdict(one)})
             else:

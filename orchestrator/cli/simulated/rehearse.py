@@ -84,7 +84,7 @@ def _announce(request: RehearsalRequest, copy: Rehearsing, as_json: bool) -> Non
 
 
 def _debrief(request: RehearsalRequest, copy: Rehearsing, *, is_open: bool) -> None:
-    """What was decided, how long that took, and what became of the messages."""
+    """What was decided, how long that took, and the outcome of the messages."""
     found = copy.debriefing()
     show("")
     show("SIMULATED  the rehearsal")
@@ -103,7 +103,7 @@ def _debrief(request: RehearsalRequest, copy: Rehearsing, *, is_open: bool) -> N
         alone = f"{JOURNAL_VARIABLE}= " if os.environ.get(JOURNAL_VARIABLE) else ""
         show(f"  its record is kept: {alone}{STATE_VARIABLE}={copy.directory} failover runs show")
     elif is_open:
-        show("  its record is gone, so it cannot be resumed; add --keep to rehearse that too")
+        show("  its record was deleted, so it cannot be resumed; add --keep to rehearse that too")
     show(f"  the same again: {_again(request, copy)}")
 
 

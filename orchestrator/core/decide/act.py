@@ -44,7 +44,7 @@ class Task:
     reconfirm: tuple[Check, ...] = ()
 
 
-# What follows when what was proven does not hold any more: a verdict on it, and the round that would show it again.
+# What follows when what was proven no longer holds: a verdict on it, and the round that would show it again.
 WhenBroken = Callable[[Verdict, Observe], Next]
 
 

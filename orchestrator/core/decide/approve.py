@@ -196,9 +196,9 @@ def _objection(
     if request.plan != sought.plan:
         return "it is for another plan than the one that is asked about"
     if request.choice == "break-glass" and not rule.break_glass:
-        return "the inventory does not allow to break the glass"
+        return "the inventory does not allow --break-glass"
     if request.choice == "break-glass":
-        return "" if request.reason.strip() else "the glass is broken for a reason, or not at all"
+        return "" if request.reason.strip() else "--break-glass needs a reason"
     if request.choice != "approve":
         return f"{request.choice} is no answer to this"
     stake = approvals.stake_of(rule.requester, by)

@@ -108,7 +108,7 @@ def after_failure(plan: ev.Plan, lane: Lane, step: str, attended: bool) -> Next:
         return emit(ev.LaneEnded(outcome=ev.Outcome.REFUSED, reason=lane.failure))
     if lane.status == "running" and not _perhaps_past(plan, lane):
         return _failure_gate(plan, lane, step, ("retry", "revert", "stop"), "revert", attended)
-    # After an escalation the source may be dark for good: what cannot be read there may be waived, by name. Once: where
+    # After an escalation the source may be lost: what cannot be read there may be waived, by name. Once: where
     # that did not help it never will, and whoever decided it in advance would do so for ever.
     may_waive = lane.status == "escalating" and lane.failure_unknown and not lane.waived
     waive: tuple[Choice, ...] = ("waive",) if may_waive else ()
@@ -254,4 +254,4 @@ def _left(plan: ev.Plan, lane: Lane, attended: bool) -> Next:
 def _in_words(plan: ev.Plan, step: Step) -> str:
     assert step.do is not None  # or it would have changed nothing
     words = f"{plan.site_name(step.do.on)}: {step.do.action} {' '.join(step.do.args.values())}".rstrip()
-    return words if step.undo is None else f"{words}; no reading shows that it was otherwise before this run"
+    return words if step.undo is None else f"{words}; no reading before this run shows another state"

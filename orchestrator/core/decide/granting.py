@@ -64,7 +64,7 @@ def granted(rows: Sequence[Row], request: ClaimSite, party: Party) -> Granted:
 
 
 def fate(step: Step, event: ev.Event) -> Fate | None:
-    """What becomes of claims on the thing of ``step``, one with a claim, after ``event`` of a lane. ``removed``: the
+    """The outcome of claims on the thing of ``step``, one with a claim, after ``event`` of a lane. ``removed``: the
     lane's own claim. ``older-void``: claims that are older than a door which was open; the lane's own is of its run."""
     if not isinstance(event, ev.StepDone | ev.StepSkipped | ev.UndoDone):
         return None

@@ -104,7 +104,7 @@ def _not_yet(
 def guard_broken(
     plan: ev.Plan, lane: Lane, step: Step, guard: Verdict, request: Observe, *, now: float, attended: bool
 ) -> Next:
-    """The guard of a wait does not hold, or what an action has to depend on does not hold any more. It may recover for
+    """The guard of a wait does not hold, or what an action has to depend on no longer holds. It may recover for
     ``grace``; then an operator decides, or the policy."""
     rule = step.when_guard_breaks
     assert rule is not None  # a guard has one, by the runbook's model

@@ -82,7 +82,7 @@ def _proves(step: Step, check: Check, other: Elsewhere, meanings: Meanings, path
         sentence = (
             f"step {step.id} compares {' and '.join(names)} of the {check.on} with {other.field} of the {other.on}"
         )
-        hint = "the number that the target has reached is held against the last number of the source"
+        hint = "the number that the target has reached is compared with the last number of the source"
         yield Diagnostic(path, Level.ERROR, "wrong-ends", sentence, hint)
         return
     served = {place for place, facet in meanings.items() if facet is Facet.SERVES}

@@ -46,7 +46,7 @@ def _rule(
     if not is_field and rule.is_ is not None:
         yield _error(name, f"{name} is no field without a facet, so it has no separate values", ())
     if rule.dropped_while and name != "backlog":
-        yield _error(name, f"only a backlog is dropped, and {name} is none", ())
+        yield _error(name, f"only a backlog can be dropped, and {name} has another facet", ())
     if rule.restarted is not None and not (is_field or name == "serves"):
         yield _error(name, f"{name} is no field that a start could set", ())
     # What is needed may have needs, and these none: so nothing follows from itself.

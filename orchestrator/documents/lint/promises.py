@@ -85,7 +85,7 @@ def _includes(one: Check, other: Check) -> bool:
 
 def _is_shown_anew(step: Step, check: Check, read: Sequence[Check], meanings: Meanings) -> bool:
     """Does a source that was stopped since show it? The last number that it tells then, in a reading of its own, is its
-    last one for good; a target that has reached that needs no link to it any more."""
+    last one permanently; a target that has reached that needs no link to it any more."""
     ends = {(other.on, other.reading) for one in step.until for other in one.elsewhere}
     later = any(
         meanings.get((other.reading, other.field)) is Facet.MARK and (other.on, other.reading) not in ends

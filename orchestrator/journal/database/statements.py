@@ -168,6 +168,6 @@ LEAVE_SITE = (
 )
 # Of a service that its run did not move after all.
 REMOVE_SITE_CLAIMS_OF = sa.delete(SITE_CLAIMS).where(_BY_RUN, _BY_SERVICE)
-# Of a service that is active at this site by now.
+# Of a service that is active at this site now.
 REMOVE_SITE_CLAIMS_AT = sa.delete(SITE_CLAIMS).where(_OF_PLACE, _BY_SERVICE)
 DATE_SITE_CLAIMS_OF = sa.update(SITE_CLAIMS).where(_BY_RUN, _BY_SERVICE).values(at=sa.bindparam("new_at"))

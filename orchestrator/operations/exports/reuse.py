@@ -35,7 +35,7 @@ _OTHERWISE: Mapping[str, str] = {
     "run": "for another fail-over",
     "failover_at": "for another fail-over",
     "simulated": "of a site that was simulated, or is",
-    "definition": "of a site that the inventory described otherwise",
+    "definition": "of a site that the inventory described differently",
 }
 
 

@@ -87,7 +87,7 @@ class Rehearsing:
         return self.tools.state
 
     def debriefing(self) -> Debriefing:
-        """What was decided in the rehearsed command, and what became of the messages."""
+        """What was decided in the rehearsed command, and the outcome of the messages."""
         rehearsal = self.rehearsal
         source = self.copy.sites[rehearsal.source]
         return debriefing(self.tools, source, rehearsal.services, before=self.before)

@@ -222,7 +222,7 @@ def _terms(plan: ev.Plan, run: Run) -> Iterator[str]:
     if rule is None:
         yield "  this run needs no approval"
     else:
-        glass = "the glass may be broken" if rule.break_glass else "the glass cannot be broken"
+        glass = "--break-glass is allowed" if rule.break_glass else "--break-glass is not allowed"
         worth = (
             "words count that an approver of this machine's policy has signed"
             if rule.signed

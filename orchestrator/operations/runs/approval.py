@@ -122,7 +122,7 @@ def _within(text: str) -> float:
 def _see_glass(rule: ev.ApprovalRule, reason: str) -> None:
     if not rule.break_glass:
         raise DefinitionError(
-            "the approval policy does not allow to break the glass", hint="leave --break-glass out, and wait"
+            "the approval policy does not allow --break-glass", hint="leave --break-glass out, and wait"
         )
     if not checked_text(reason, "--break-glass").strip():
         raise DefinitionError("--break-glass is recorded with its reason; please give one")

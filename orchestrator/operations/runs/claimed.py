@@ -1,4 +1,4 @@
-"""What became of the run that a long-lived operation started, such as a guard."""
+"""The outcome of the run that a long-lived operation started, such as a guard."""
 
 from __future__ import annotations
 

@@ -21,7 +21,7 @@ from orchestrator.operations.runtime import Tools
 if TYPE_CHECKING:
     from orchestrator.notifications.webhook import Poster
 
-# How long the end of a run waits for its hooks, and how long it does so without a word, seconds.
+# How long the end of a run waits for its hooks, and how long it does so silently, seconds.
 END_WITHIN = 10.0
 _SAY_AFTER = 1.0
 
@@ -50,7 +50,7 @@ def dropped_of(tools: Tools, outbox: Outbox, run: str, hook: str | None) -> list
         hint = f"it has: {', '.join(known)}" if known else "it has none"
         raise DefinitionError(f"run {run} has no hook that is called {hook!r}", hint=hint)
     if outbox.is_led(run, tools.clock.now()):
-        raise LeaseHeld(f"a process leads run {run}, and tells its hooks by itself", hint="wait for its end")
+        raise LeaseHeld(f"a process leads run {run}, and delivers to its hooks itself", hint="wait for its end")
     return list(drop(outbox, run, hook))
 
 

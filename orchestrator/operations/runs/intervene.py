@@ -59,7 +59,7 @@ def policy_of(tools: Tools, run: Run, answers: Answers) -> ev.Policy:
 
 
 def ask_for_abort(tools: Tools, journal: Journal, name: str, asked: ev.AbortAsked) -> Answered | None:
-    """What came of asking the process that leads the run to roll it back. None: no process leads it, or it is gone
+    """The outcome of asking the process that leads the run to roll it back. None: no process leads it, or it is gone
     without an answer, so that whoever asks may carry it out."""
     if not _is_led(tools, journal, name):
         return None

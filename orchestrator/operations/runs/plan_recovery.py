@@ -61,7 +61,7 @@ def without_waiver(plan: ev.Plan) -> ev.Plan:
 
 
 def with_last_known(tools: Tools, plan: ev.Plan) -> ev.Plan:
-    """The plan with what was last known of the failed site, for each service; it is dark, so nothing is read now.
+    """The plan with what was last known of the failed site, for each service; it is lost, so nothing is read now.
 
     It is for people to know, so a record of some earlier run that does not prove itself keeps no one from acting now.
     """

@@ -98,7 +98,7 @@ Listener = Callable[[WatchEvent], None]
 class WatchResult:
     """``text``: the ending in words. ``services``: what is known of each, for machines. ``site``: the only one that was
     watched, where the family has but one active. ``exit_code``: that of the last suspension, 0 without one.
-    ``interrupted``: it was stopped while it suspended replication: what became of that, and what to do."""
+    ``interrupted``: it was stopped while it suspended replication: the outcome of that, and what to do."""
 
     text: str
     services: Mapping[str, object]

@@ -1,4 +1,4 @@
-"""Suspends the replication of a service by a recorded run of its own, and reads in the journal what became of it."""
+"""Suspends the replication of a service by a recorded run of its own, and reads in the journal its outcome."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ class Suspender:
         return False
 
     def interrupted(self) -> tuple[str, str] | None:
-        """What became of the suspension in which the watch was stopped, and what to do; None: it was stopped in none."""
+        """The outcome of the suspension in which the watch was stopped, and what to do; None: it was stopped in none."""
         if self._current is None:
             return None
         plan, since = self._current

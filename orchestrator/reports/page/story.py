@@ -59,7 +59,7 @@ class StepStory(_Strict):
 
 
 class CommandStory(_Strict):
-    """An action: what was intended, what the device was sent, and what came of it. ``effect`` None: the record ends
+    """An action: what was intended, what the device was sent, and its outcome. ``effect`` None: the record ends
     before its answer. ``evidence``: what a reading showed where the answer was in doubt."""
 
     at: str
@@ -155,7 +155,7 @@ class StepSummary(_Strict):
 
 
 class Head(_Strict):
-    """The last record: what proves that none is missing, held against `failover runs verify`."""
+    """The last record: what proves that none is missing, compared with `failover runs verify`."""
 
     seq: int
     hash: str

@@ -62,7 +62,7 @@ def _lives(pair: Pair, side: int) -> Iterator[Move[Pair]]:
             yield f"the {name} has fetched its state", settled(_living(got, side, "recovering")), True
     else:
         if side == SOURCE:
-            yield "the source cannot be reached from here any more", _living(pair, side, "cut-off"), False
+            yield "the source can no longer be reached from here", _living(pair, side, "cut-off"), False
         yield f"the {name} dies and is started again", started(died(pair, side), side), False
     yield f"the {name} dies", died(pair, side), False
 

@@ -32,7 +32,7 @@ class Live(NamedTuple):
     sync: bool
 
     def pair(self, pair: Pair) -> Pair:
-        """``pair`` without what cannot matter any more."""
+        """``pair`` without what can no longer matter."""
         return pair._replace(
             held=(
                 pair.held[SOURCE] if self.held[SOURCE] else "gone",

@@ -24,7 +24,7 @@ def starts(runbook: Runbook) -> Iterator[tuple[str, Pair]]:
         base = base._replace(held=("prepared", "prepared"))
     yield "the source is active and holds a backlog, the bridge is bound", base
     yield "replication was suspended, and messages passed the queue by", base._replace(rejects=False, bypassed=True)
-    yield "the source is dark", base._replace(dark=("down", "no"))
+    yield "the source is lost", base._replace(dark=("down", "no"))
     yield "the sites are cut off from each other", base._replace(link=False)
     moved = base._replace(active=(False, True), last=TARGET)
     yield "the target is active already", moved

@@ -51,7 +51,7 @@ def _unanswered(case: Case, lane: LaneFacts, order: Plain, world: Plain | None) 
         yield Broken(9, f"{words(order)}, and no operator attested what it had not replicated")
     gives_up = is_async(both) and both[case.site("source")]["ahead"] > 0 and not lane.accepted("data-loss")
     if case.runbook == "amps/uncontrolled" and gives_up:
-        yield Broken(3, f"{words(order)}, and messages at {case.site('source')} are given up without a word")
+        yield Broken(3, f"{words(order)}, and messages at {case.site('source')} are given up silently")
 
 
 def _stands_in_for_the_living(case: Case, lane: LaneFacts, order: Plain) -> Iterator[Broken]:

@@ -50,7 +50,7 @@ def judge_end(case: Case, lane: LaneFacts, service: Plain, world: Plain) -> Iter
 
 
 def judge_lasting(case: Case, lane: LaneFacts, service: Plain, world: Plain) -> Iterator[Broken]:
-    """What a lane has reached for good, after all that came later."""
+    """What a lane has reached permanently, after all that came later."""
     yield from ()
 
 
@@ -66,7 +66,7 @@ def judge_claim(case: Case, lane: LaneFacts, claim: Plain, world: Plain) -> Iter
 
 
 def counts(case: Case, lane: LaneFacts) -> bool:
-    """Only of who promises that nothing is lost, or left with the source, is asked what became of the messages."""
+    """Only of who promises that nothing is lost, or left with the source, is asked the outcome of the messages."""
     return case.runbook in LOSSLESS and lane.outcome in _KEPT_ALL
 
 
@@ -116,7 +116,7 @@ def _changed_nothing(case: Case, lane: LaneFacts, service: Plain, world: Plain) 
 def _lost(case: Case, lane: LaneFacts, service: Plain, world: Plain) -> Iterator[Broken]:
     """Promise 3: nothing, when it went well or back. What is at an instance that is gone comes back with it; after
     an end that is well the source may be gone. Whoever refused has sent nothing (promise 4), so what is lost then is not
-    its doing: a link that is cut for good strands messages without anybody's help. No one else is excused by it: who is
+    its doing: a link that is never repaired strands messages by itself. No one else is excused by it: who is
     done has seen everything at the target before clients were let in there, and who rolled back has left them where
     they were. What publishers say at the target afterwards waits for the link, and is not lost.
     """

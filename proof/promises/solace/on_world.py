@@ -57,17 +57,17 @@ def judge_end(case: Case, lane: LaneFacts, service: Plain, world: Plain) -> Iter
 
 
 def judge_lasting(case: Case, lane: LaneFacts, service: Plain, world: Plain) -> Iterator[Broken]:
-    """What a lane has reached for good, after all that came later."""
+    """What a lane has reached permanently, after all that came later."""
     yield from judge_doors(case, lane, world)
 
 
 def counts(case: Case, lane: LaneFacts) -> bool:
-    """Only of who promises that nothing is lost, or how much, is asked what became of the messages."""
+    """Only of who promises that nothing is lost, or how much, is asked the outcome of the messages."""
     return case.runbook in LOSSLESS and lane.outcome in _COUNTED
 
 
 def _where_activity_is(case: Case, lane: LaneFacts, world: Plain) -> Iterator[Broken]:
-    """The name of an end says who is active; unless another person had a hand in it, or a site is dark."""
+    """The name of an end says who is active; unless another person had a hand in it, or a site is lost."""
     if has_foreign_hand(case, lane, world) or "restore" in case.runbook or "suspend" in case.runbook:
         return
     source, target = case.site("source"), case.site("target")

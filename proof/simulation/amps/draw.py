@@ -139,7 +139,7 @@ def _calm(chance: Random, layout: FabricLayout, source: str, target: str) -> Bef
 
 
 def _dark(chance: Random, layout: FabricLayout, source: str, target: str) -> Before:
-    """The source is lost, for good or for a while; or only cut off; or only its administration is."""
+    """The source is lost, permanently or for a while; or only cut off; or only its administration is."""
     at = chance.choice((1, 3, 6))
     lasts = chance.choice(("", "", "", " 20s", " 40s"))
     lost = chance.choices(("kill", "silent", "link"), (78, 10, 12))[0]

@@ -10,7 +10,7 @@ from simulator.amps.world import AmpsWorld
 
 
 def look(world: AmpsWorld, *, count: bool = False) -> dict[str, Any]:
-    """What is true now; with ``count``, also what became of the messages. See ``proof.promises`` for the shape."""
+    """What is true now; with ``count``, also the outcome of the messages. See ``proof.promises`` for the shape."""
     with world.request():
         known = world.fabric.instances
         pairs: dict[str, list[InstanceLayout]] = {}

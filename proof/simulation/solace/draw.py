@@ -154,7 +154,7 @@ def _calm(chance: Random, layout: WorldLayout, source: str, target: str) -> Befo
 
 
 def _dark(chance: Random, layout: WorldLayout, source: str, target: str) -> Before:
-    """The source is lost, for good or for a while; or only its management is."""
+    """The source is lost, permanently or for a while; or only its management is."""
     lasts = chance.choice(("", "", "", " 20s", " 40s", " 2m"))
     if chance.random() < 0.2:
         return (f"at 0s: unreachable {source}{lasts}",), 1.0, {}
@@ -169,7 +169,7 @@ def _cut_off(chance: Random, layout: WorldLayout, source: str, target: str) -> B
 
 
 def _returned(chance: Random, layout: WorldLayout, source: str, target: str) -> Before:
-    """The source was lost, its mate took over, and it is back by now: perhaps as active too, perhaps not yet."""
+    """The source was lost, its mate took over, and it is back now: perhaps as active too, perhaps not yet."""
     away = chance.choice((5, 10, 20))
     faults = [f"at 0s: node {source}/{node} down {away}s" for node in _nodes(layout, source)]
     faults.append(f"at 2s: role {target} active")

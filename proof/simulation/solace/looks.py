@@ -9,7 +9,7 @@ from simulator.solace.world import World
 
 
 def look(world: World, outside: Sequence[list[Any]] = (), *, count: bool = False) -> dict[str, Any]:
-    """What is true now, in the shape of ``proof.promises``; with ``count``, also what became of what was on its way.
+    """What is true now, in the shape of ``proof.promises``; with ``count``, also the outcome of what was on its way.
 
     ``outside``: effects of what is no device of the world. A door is open where both of its leaves are.
     """

@@ -1,6 +1,6 @@
 """The lab of an AMPS world: each instance's administration interface on a loopback port, and an inventory of them.
 
-An instance whose process is gone closes its connections without a word; one that is silent never answers. It must not
+An instance whose process is gone closes its connections silently; one that is silent never answers. It must not
 know what drives the world, and never checks its account.
 """
 

@@ -39,7 +39,7 @@ class Spoiling(Protocol):
     """An appliance whose answers may go wrong on their way to the client."""
 
     def take_spoilt(self) -> AnswerMishap | None:
-        """What becomes of the answer to what was just done to it. Told once."""
+        """The outcome of the answer to what was just done to it. Told once."""
         ...
 
 
