@@ -169,7 +169,7 @@ def _about_clocks(service: ServiceReport, ask: Ask) -> Iterator[Finding]:
     known = Circumstances(None, None, None, ask.clock_skew_s, service.clocks)
     if known.is_clock_off:
         text = f"{service.name}: {clocks_apart(known)}: a clock is wrong, or replication took as long"
-        # Where both sites hold the same, nothing rests on the age of a message.
+        # If both sites hold the same messages, their age does not matter.
         level = Level.WARNING if all(one.has_same_messages for one in service.endpoints) else Level.UNKNOWN
         yield Finding(
             level=level,

@@ -174,7 +174,7 @@ class CommitLog:
             write_whole(self._directory / MANIFEST, manifest.encoded())
         except OSError as error:
             raise _lost(self._directory / MANIFEST, error) from error
-        (self._directory / NAME).unlink(missing_ok=True)  # by who ended it before us, while we waited for the record
+        (self._directory / NAME).unlink(missing_ok=True)  # by another process, while this one waited for the record
         return manifest
 
     def _begin(self, opening: Opening) -> None:
@@ -186,7 +186,7 @@ class CommitLog:
 
     def close(self) -> None:
         """Let others have the directory."""
-        with suppress(OSError):  # what could not be appended is tried once more, and its failure was told
+        with suppress(OSError):  # a failed append is tried once more; its failure was reported
             self._stream.close()
 
     def _append(self, line: BaseModel) -> None:

@@ -34,7 +34,7 @@ STREAM = "rmid1:0d77c-b0b2e66aece"
 START = 1_795_000_000.0
 # Room between two positions: a copy or a displaced message fits there.
 _ROOM = 4
-# A displaced message is delivered after so many that it was spooled before.
+# By how many messages a displaced one is delivered too late.
 _STRIDE = 5
 _SITES = ("ny", "nj")
 _LATER_S = 60.0

@@ -62,7 +62,7 @@ def end_jvm() -> None:
     """End the JVM as it is, and wait for that: it removes its own files when it is asked to end."""
     while _NOTED:
         process = _NOTED.pop()
-        # When the JVM goes away, a thread of PySpark's would print that on the screen; who needs to know hears it.
+        # When the JVM ends, a thread of PySpark would print that on the screen. Callers get an error instead.
         with redirect_stderr(io.StringIO()):
             for number in (signal.SIGTERM, signal.SIGKILL):
                 with suppress(ProcessLookupError):

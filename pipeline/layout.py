@@ -196,12 +196,12 @@ def _wrong_column(found: pa.Schema) -> str | None:
     for name, wanted, may_be_empty, _ in COLUMNS:
         index = found.get_field_index(name)
         if index < 0 and may_be_empty:
-            continue  # of an older release, or of another writer: nothing is known of it
+            continue  # of an older release, or of another writer: its columns are unknown
         if index < 0:
             return f"column {name} is missing"
         if not _fits(found.field(index).type, wanted):
             return f"column {name} is {found.field(index).type}, and must be {wanted}"
-    # To DuckDB a name is the same in capitals, and it reads the first of both.
+    # DuckDB ignores the case of names, and reads the first of two.
     names = {name.lower(): name for name in SCHEMA.names}
     odd = next((one for one in found.names if names.get(one.lower(), one) != one), None)
     return None if odd is None else f"column {odd} differs from {names[odd.lower()]} only in capital letters"

@@ -23,7 +23,7 @@ from orchestrator.journal.process_identity import holder_is_dead, holder_name
 
 OWNER = "owner"
 LOG = "spark.log"
-# What is being made, or is being removed, is called after its owner, since it may not name one inside.
+# Unfinished and half-removed folders have the owner in their name, since no file inside may name it.
 _BEFORE, _BEHIND, _TOKEN = ".failover-", ".passing", 8
 
 

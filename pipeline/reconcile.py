@@ -31,7 +31,7 @@ from pipeline.width import numbers_log2
 
 _SAMPLES_A_CLASS = 5
 _FEW = 1_000
-# Below so many differences their table is one file.
+# Below this many differences their table is one file.
 _SMALL_TABLE = 1_000_000
 # Messages are left out by endpoint and by number while they are read, as long as that is told in few words.
 _NAMED_MAX = 500

@@ -34,12 +34,12 @@ from pipeline.jvm import end_jvm, jvm_noted, output_to
 from pipeline.leavings import LOG, claim, hold, make, remove, sweep
 
 NAME = "failover pipeline"
-# Below so many messages of both sides the JVM's compilers take longer than what they make faster.
+# Below this many messages the compilers of the JVM cost more time than they save.
 SMALL = 1_000_000
-# Below so many the second compiler alone takes longer than what it makes faster.
+# Below this many the second compiler costs more time than it saves.
 MEDIUM = 20_000_000
 _SCRATCH = "failover-spark-"
-# Where a Spark Connect server listens unless it is told otherwise, and how long it may take to answer.
+# The default port of a Spark Connect server, and how long it may take to answer.
 _CONNECT_PORT, _CONNECT_S = 15002, 10.0
 
 # What the computations rely on, on any cluster. Sums of hashes are meant to wrap around, which ANSI mode forbids.
@@ -49,7 +49,7 @@ _RELIED_ON = {
     "spark.sql.sources.partitionColumnTypeInference.enabled": "false",
     "spark.sql.caseSensitive": "true",
     "spark.sql.adaptive.enabled": "true",
-    # What is held has as many pieces as it needs: a server's 200 would take longer than what is in them.
+    # Cached tables have as few pieces as they need: the 200 of a server would cost more time than their rows.
     "spark.sql.optimizer.canChangeCachedPlanOutputPartitioning": "true",
     # As other writers of Parquet do, and not as Spark 1 did.
     "spark.sql.parquet.outputTimestampType": "TIMESTAMP_MICROS",
@@ -187,7 +187,7 @@ def spark_session(settings: SparkSettings) -> Iterator[SparkSession]:
             with spark_faults():
                 yield session
         except KeyboardInterrupt:
-            # It came between a question to the JVM and its answer, so nothing can be asked any more.
+            # It came between a request to the JVM and its answer, so the JVM can no longer be used.
             end_jvm()
             raise
         except BaseException:

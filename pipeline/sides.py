@@ -17,7 +17,7 @@ from pipeline.places import Place, read_manifest
 from pipeline.rows import LOG
 
 LEFT, RIGHT = 0, 1
-# Who reads what is elsewhere pays for every byte of it: a digest of so much is checked there, and of no more.
+# Reading a remote file costs its transfer: digests are checked up to this size, in bytes.
 _DIGESTS_ELSEWHERE_BYTES = 1 << 30
 # What Hive writes for a partition without a name.
 _HIVE_NULL = "__HIVE_DEFAULT_PARTITION__"

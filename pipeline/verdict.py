@@ -24,7 +24,7 @@ from pipeline.rows import KEPT, SOW
 _NAMED_MAX = 3
 # Why messages of a whole log are at one site alone.
 _ABSENT = "topic-absent"
-# Replication takes a moment: so much is no sign of a wrong clock.
+# Replication takes a moment: a difference up to this is no sign of a wrong clock.
 _DELAY_S = 1.0
 # What explains a message, and may be wrong: with these the number of lost ones has bounds.
 _PERHAPS = {

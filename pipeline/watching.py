@@ -31,7 +31,7 @@ def _watch(spark: SparkSession, say: Callable[[str], None], ended: threading.Eve
         try:
             text = _under_way(spark)
         except (Py4JError, OSError):
-            return  # the session is ending; whoever waits for the answer hears why
+            return  # the session is ending; the caller gets the reason
         if text and text != last:
             say(text)
             last = text

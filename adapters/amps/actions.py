@@ -99,7 +99,7 @@ def perform(instance: AmpsInstance, action: str, call: Call, permit: Permit) -> 
             if not sent:
                 raise
             return _half_done(writer, call, error, sent, len(paths))
-        # Before it leaves, too: whatever becomes of it, what the last sample shows is old from now on.
+        # Also before it is sent: its effect is unknown, so the last sample is old from now on.
         instance.samples.acted()
         try:
             writer.act(path)

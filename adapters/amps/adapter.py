@@ -109,7 +109,7 @@ class AmpsAdminAdapter:
             except CommandRejected:
                 continue  # it answers, and its readings report what it refuses
             except (ConnectionLost, CommandTimedOut) as error:
-                # Nothing was asked but who it is: a port behind which no one answers is out of reach.
+                # Only its identity was asked: a port without an answer is unreachable.
                 silent.append(Unreachable(str(error), device=error.device, hint=error.hint))
             except (Unreachable, UnreadableReply) as error:
                 silent.append(error)

@@ -119,7 +119,7 @@ class AdminWriter(AdminReader):
         those are in doubt; 307 and 308 say that it was not carried out here."""
         try:
             reply = self._session.exchange(Request("GET", target))
-        except AuthenticationFailed as error:  # of our own, since a refusal would be an answer: nothing has left
+        except AuthenticationFailed as error:  # our own error, since a refusal would be an answer: nothing was sent
             raise Unreachable(str(error), device=self.device, hint=error.hint) from error
         if reply.status not in _OK:
             raise not_carried_out(reply, self.device, AS_IT_IS) or self._refusal(reply)

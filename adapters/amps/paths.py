@@ -18,7 +18,7 @@ INSTANCE = "/amps/instance"
 _SEGMENT = r"[^/?#]+"
 # Statistics and the configuration: no path below /amps/instance changes anything (docs/sources/amps.md, 6.1).
 _LOOK = re.compile(rf"{INSTANCE}/[a-z_]+\.(?:json|xml)")
-# May I? The entitlement check asks, and does nothing. The documentation spells the segment in two ways.
+# May I? The entitlement check only reads. The documentation spells the segment in two ways.
 _MAY = re.compile(r"/amps/administrator/authorization/entitlement/transports?/amps-admin/check\.json\?path=[^?#&]+")
 _ACT = re.compile(
     r"/amps/administrator/(?:"

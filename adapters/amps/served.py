@@ -20,7 +20,7 @@ from orchestrator.errors import DefinitionError
 from orchestrator.files import read_document
 from orchestrator.model.runbook import parse_duration
 
-# What AMPS takes when the configuration says nothing (configuration guide, "Admin", "Transaction Log").
+# The default of AMPS (configuration guide, "Admin", "Transaction Log").
 INTERVAL_S = 10.0
 _JOURNAL_SIZE = 1024**3
 _SOURCE_FILE = "{device}: /amps/instance/config.xml"

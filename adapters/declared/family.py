@@ -28,7 +28,7 @@ from orchestrator.model.fences import FenceKind
 from orchestrator.model.inventory import Site
 from orchestrator.model.transactions import TransactionDecision, TransactionDecisions
 
-# How the name of a runbook ends that fences a site so, or undoes it; every other way is one of the family.
+# The suffixes of the names of runbooks that fence a site this way, or undo it. A family adds others.
 _FENCED = {"command": "commanded", "attest": ""}
 
 

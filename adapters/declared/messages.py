@@ -167,7 +167,9 @@ class _Line:
 
     def end(self) -> None:
         """End the connection and the loop, whatever state they are in."""
-        with suppress(Exception):  # the other end may be gone in any way, and the connection is given up anyhow
+        with suppress(
+            Exception
+        ):  # the other end may have closed in any way, and the connection is closed in any case
             if self._client is not None:
                 self._do(self._client.close(), _CLOSE_S)
         with suppress(Exception):  # tasks that hang are cancelled, however they take it

@@ -256,7 +256,7 @@ def _row(document: Any, output: str, fields: Mapping[str, FieldFile], *, is_told
             found = member_at(document, field.from_)
             if found is None and field.absent is not None and is_told:
                 found = _ABSENT
-            # A list or an object is no value, but for the field that asks what is in one.
+            # A list or an object is no value, except for the field that asks for its content.
             is_value = not isinstance(found, list | dict) or field.is_of_list
             row[name] = found if is_value else None
         elif field.regex:

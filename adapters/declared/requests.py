@@ -105,7 +105,7 @@ class Requests(ABC, Generic[One]):
         except NotObeyed:
             raise
         except AdapterError as error:
-            # Nothing that changes anything has left.
+            # Nothing that changes anything was sent.
             raise CommandRejected(f"nothing was sent: {error}", device=self.where) from error
         return {**body, changed.into: made} if changed.into else made
 

@@ -84,7 +84,7 @@ class Database:
     def close(self) -> None:
         """End the session, whatever state it is in."""
         connection, self._connection = self._connection, None
-        with suppress(Exception):  # the other end may be gone in any way, and the session is given up anyhow
+        with suppress(Exception):  # the other end may have closed in any way, and the session is closed in any case
             if connection is not None:
                 connection.invalidate()
                 connection.close()
@@ -175,7 +175,7 @@ class Database:
 def _cut(connection: Connection, is_late: threading.Event) -> None:
     """End the connection under whoever waits for it. A driver without a descriptor keeps its own time-outs."""
     is_late.set()
-    with suppress(Exception):  # the session may end by itself at this very moment, in any way
+    with suppress(Exception):  # the session may end by itself at this moment, in any way
         number = connection.connection.driver_connection.fileno()  # type: ignore[union-attr]
         with socket.socket(fileno=os.dup(number)) as line:
             line.shutdown(socket.SHUT_RDWR)

@@ -56,7 +56,7 @@ def origin_of(device: Device, options: HttpOptions) -> tuple[str, str, int]:
 def trust_of(options: HttpOptions) -> ssl.SSLContext:
     """Which certificates are trusted; host names are checked always. Raises ``DefinitionError`` for a bad CA file."""
     if options.ca_file is None and options.scheme == "http":
-        return ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)  # trusts no one, since there is no TLS
+        return ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)  # verifies nothing, since there is no TLS
     if options.ca_file is None:
         return ssl.create_default_context()
     path = Path(options.ca_file).expanduser()

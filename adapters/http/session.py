@@ -29,7 +29,7 @@ from orchestrator.model.exchanges import Exchange, Witness
 Transport = httpx.BaseTransport
 BODY_MAX = 64 * 1024 * 1024  # bytes of an answer
 _UNAUTHORIZED = 401
-# httpx tells whoever listens the address of every request; that of a webhook is a password.
+# httpx logs the address of every request; that of a webhook is a password.
 logging.getLogger("httpx").addFilter(lambda record: record.levelno >= logging.WARNING)
 
 
@@ -171,7 +171,7 @@ class HttpSession:
                 timeout=httpx.Timeout(self._seconds_of(request), connect=self._limits.connect_s),
                 extensions={"trace": self._trace},
             )
-        except FOREIGN as error:  # nothing has left yet
+        except FOREIGN as error:  # nothing was sent yet
             raise Unreachable(
                 f"no request for {self.device} can be made of {request.target!r}", device=self.device
             ) from error

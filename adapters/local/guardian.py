@@ -16,7 +16,7 @@ import posix
 import select
 import sys
 
-GRACE_S = 2.0  # that a command has to end by itself once no one holds the line
+GRACE_S = 2.0  # for a command to end by itself once the pipe is closed
 _PATH = b"/usr/local/bin:/usr/bin:/bin"
 
 
@@ -76,7 +76,7 @@ def _be_told(number: int, frame: object) -> None:
 def _say(what: str, number: int) -> None:
     try:
         posix.write(2, f"{what} {number}\n".encode())
-    except OSError:  # no one is there to be told; the lifeline says the same
+    except OSError:  # no reader is left; the closed pipe reports the same
         return
 
 

@@ -31,7 +31,7 @@ _GRACE_S = 2.0
 _GONE_S = 1.0
 # Guardians that are started in advance, at most.
 _MOST_READY = 3
-# It has printed its last word, and may take this long to be gone, though its time be up.
+# It has printed everything, and may take this long to end, even after its time-out.
 _LAST_WORDS_S = 0.1
 
 
@@ -218,11 +218,11 @@ def _end(process: subprocess.Popen[bytes], descriptor: int, kept: _Kept, clock: 
 
 def _kill(process: subprocess.Popen[bytes]) -> None:
     _signal(process, signal.SIGKILL)
-    with suppress(subprocess.TimeoutExpired):  # one that hangs in the kernel is no one's to end
+    with suppress(subprocess.TimeoutExpired):  # no signal ends one that hangs in the kernel
         process.wait(_GONE_S)
 
 
 def _signal(process: subprocess.Popen[bytes], number: signal.Signals) -> None:
-    # A program that changed its account is not ours to end.
+    # We may not end a program that changed its account.
     with suppress(ProcessLookupError, PermissionError):
         os.killpg(process.pid, number)

@@ -23,7 +23,7 @@ from orchestrator.model.runbook import format_duration
 # Where the commands run, as results and plans name it.
 HERE = "this machine"
 PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
-# Characters of output that are kept: the end of what a command says tells most.
+# Characters of output that are kept: the end of an output is the most useful part.
 _HEAD, _TAIL = 500, 1_500
 
 

@@ -128,7 +128,7 @@ class MockAdapter(Browsing):
         self._site = site
         self._context = context
         self._held: World | None = None
-        self._is_in = False  # what breaks ends the session, and the next request logs in again
+        self._is_in = False  # an error ends the session, and the next request logs in again
 
     def open(self) -> None:
         world = self._world
@@ -169,7 +169,7 @@ class MockAdapter(Browsing):
         self._is_in = False
         world, self._held = self._held, None
         if world is not None:
-            with suppress(AdapterError):  # whatever was seen or obeyed is on file already
+            with suppress(AdapterError):  # what was read or done is stored already
                 WORLDS.release(world)
 
     # Reading

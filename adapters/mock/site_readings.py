@@ -55,7 +55,7 @@ def endpoints(node: SimulatedAppliance, vpn: str) -> Endpoints:
 def platform(node: SimulatedAppliance, clock: Clock) -> Platform:
     """Of the serving node. The simulated account may do everything."""
     view = node.platform()
-    # Within a pair: the whole is down also when only the other site is away (docs/sources/solace.md, 1.10).
+    # Within a pair: the whole is down also when only the other site is down (docs/sources/solace.md, 1.10).
     group = view.config_sync_group_up
     return Platform(
         node=node.router_name,

@@ -102,10 +102,10 @@ def _enter(shell: ShellSession, doors: Sequence[str], sent: list[str]) -> str:
         try:
             said = shell.send(door, at=mode, to=behind)
         except (CommandRejected, PerhapsObeyed):
-            sent.append(door)  # it may have left; the other errors are raised before it does
+            sent.append(door)  # it may have been sent; the other errors are raised before that
             raise
         sent.append(door)
-        if said.strip():  # a door that opens prints nothing
+        if said.strip():  # the command that opens it prints nothing
             device = shell.device.name
             raise refusal(said, device) or UnreadableReply(
                 f"{device} says something unexpected to `{door}`: {said.strip()[:300]}", text=said, device=device

@@ -17,7 +17,7 @@ def declared(lines_of: Callable[[str, Call], Sequence[str]]) -> Mapping[str, Act
     """Every action by its name. ``lines_of`` an action and a call are what is sent, for a plan to show."""
 
     def spec(name: str, summary: str, arguments: Mapping[str, ArgumentSpec], *, sets_value: bool) -> ActionSpec:
-        # What sets a value may be sent again, and the same action sets it back.
+        # An action that sets a value may be repeated, and also restores the value.
         return ActionSpec(
             name,
             summary,

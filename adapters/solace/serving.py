@@ -164,7 +164,7 @@ class Nodes(Generic[N]):
     def _ask(self, node: N, *, tell_spool: bool) -> Seen[N]:
         try:
             return Seen(node, node.tell(alone=len(self._nodes) == 1, tell_spool=tell_spool))
-        except AdapterError as error:  # a member that cannot be asked does not stop the site while the other serves
+        except AdapterError as error:  # a member without an answer does not stop the site while the other serves
             return Seen(node, error=error)
 
     def _choose(self, seen: Sequence[Seen[N]]) -> Seen[N]:
@@ -186,7 +186,7 @@ class Nodes(Generic[N]):
                 device=self._site.name,
                 hint="check `show redundancy`: a node serves that is Local Active with an AD-Active message spool",
             )
-        # What needs a person comes before what may pass by itself.
+        # Problems that need a person come before those that may end by themselves.
         errors.sort(key=lambda error: not isinstance(error, AuthenticationFailed | HostKeyRejected))
         raise errors[0]
 

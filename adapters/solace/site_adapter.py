@@ -180,7 +180,7 @@ class SiteAdapter(ABC, Generic[N, A]):
             return
         except NotObeyed:
             raise
-        except AdapterError as error:  # nothing that changes has been sent yet, so this is no doubt
+        except AdapterError as error:  # no changing command was sent yet, so this is no doubt
             raise Unreachable(f"which node serves is not known: {error}", device=error.device) from error
         for number, call in enumerate(calls, start=1):
             result = attempt(node, call, permit)

@@ -66,7 +66,7 @@ class RemoteCommands:
             try:
                 transport.close()
             except FOREIGN:
-                return  # already gone, which is the aim
+                return  # already closed, as intended
 
     def _channel(self) -> Channel:
         """A new channel. A session that ended unnoticed is replaced once: nothing was sent over the new one."""

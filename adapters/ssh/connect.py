@@ -26,7 +26,7 @@ from orchestrator.family.connect import dial
 from orchestrator.family.contract import Secrets
 from orchestrator.model.inventory import Device, Login, Site
 
-# Wide: long names wrap otherwise (docs/sources/solace.md, 3.1). Tall: fewer pages before paging is switched off.
+# Wide, because long names would wrap (docs/sources/solace.md, 3.1). Tall: fewer pages before paging is switched off.
 COLUMNS = 512
 ROWS = 200
 _KEEPALIVE_S = 5
@@ -228,7 +228,7 @@ class SshLine:
         try:
             self._transport.close()
         except FOREIGN:
-            return  # already gone, which is what was asked for
+            return  # already closed, as intended
 
 
 def tune(sock: socket.socket, *, unacknowledged_s: float) -> None:

@@ -88,7 +88,7 @@ class Conversation:
             if self._is_idle_talk(_decode(self._line.receive(0))):
                 return True
         except ConnectionLost:
-            pass  # it broke while no one was talking: nothing was lost with it
+            pass  # it broke between two commands: nothing was lost
         self.close()
         return False
 

@@ -106,7 +106,7 @@ def _words(error: BaseException | None) -> str:
         case OSError() if error.strerror:
             return error.strerror
         case ssh_exception.SSHException() if str(error).startswith(_NO_BANNER):
-            # paramiko appends what broke it, which is another text from try to try.
+            # paramiko appends the cause, which differs between attempts.
             return "it ended the connection before it said that it speaks SSH, or said nothing in time"
         case _:
             return printable(str(error)) or type(error).__name__

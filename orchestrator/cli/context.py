@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from orchestrator.operations.runtime import Tools
 
-# In the context of a command: who hears what is sent to devices.
+# In the context of a command: who receives a copy of what is sent to devices.
 WIRE = "orchestrator.wire"
 
 

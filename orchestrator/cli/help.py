@@ -47,7 +47,7 @@ class GroupedCommand(TyperCommand):
 class GroupedCommands(TyperGroup):
     """A list of commands in groups; those without one are just commands."""
 
-    summaries: Mapping[str, Any] | None = None  # the commands with their text alone, for a list of them
+    summaries: Mapping[str, Any] | None = None  # the commands with only their texts, for a list
 
     def list_commands(self, ctx: Any) -> list[str]:
         """Their names, in the order in which they are registered."""

@@ -61,7 +61,7 @@ EXIT_CODES = """\
 Exit codes: 0 done; 2 usage or definition error; 3 refused, nothing changed; 4 findings; 5 reverted; 6 needs an
 operator; 7 stuck; 8 locked by another run; 9 escalated; 10 not aborted; 70 a bug."""
 
-_OBJECTS_BETWEEN_COLLECTIONS = 50_000  # Python's own value is 700
+_OBJECTS_BETWEEN_COLLECTIONS = 50_000  # The default of Python is 700
 
 
 def _show_version(wanted: bool) -> None:
@@ -207,7 +207,7 @@ def _few_collections() -> Iterator[None]:
 
 
 def _ended(end: SystemExit, *, as_json: bool) -> int:
-    """A command ended by itself, or what was typed is no command: that is reported already, but not to machines."""
+    """A command ended by itself, or the typed text is no command: that is reported already, but not to machines."""
     if isinstance(end.__context__, BrokenPipeError):
         return 0  # no one reads the help any more
     code = end.code if isinstance(end.code, int) else 0

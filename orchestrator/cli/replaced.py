@@ -29,5 +29,5 @@ def _changed(path: Path, since: float) -> bool:
         return path.stat().st_ctime > since
     except FileNotFoundError:
         return True
-    except OSError:  # nothing is known of it: in an archive, or of a folder that was closed
+    except OSError:  # it cannot be read: it is in an archive, or in a closed folder
         return False

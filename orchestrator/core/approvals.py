@@ -82,7 +82,7 @@ def fold_approvals(approvals: Approvals, event: ev.Event) -> Approvals:
             return replace(approvals, gate=None, given=(), decided=None, plan="")
         case ev.PolicyChanged():
             changers = (*approvals.changers, event.account) if event.account else approvals.changers
-            # With other terms nothing that was reported holds any more.
+            # With other terms the earlier reports are no longer valid.
             decided = approvals.decided if event.approval is None else None
             return replace(approvals, changers=changers, decided=decided)
         case ev.RunStarted():

@@ -84,7 +84,7 @@ def _answer_to(host: str, port: int, look_up: LookUp) -> Future[_Rows]:
             finished().set_result(rows)
 
     def finished() -> Future[_Rows]:
-        with _lock:  # first, so that whoever has the answer asks again the next time
+        with _lock:  # first, so that the next caller asks again
             _under_way.pop(question, None)  # a signal may have come before it was noted
         return answer
 

@@ -40,7 +40,7 @@ class UsedKey:
 
 def parts(plan: ev.Plan, options: Mapping[str, Any] | None = None) -> dict[str, str]:
     """What was asked, by part, each as a hash. ``plan`` has no secrets in it; ``options``: what no field of it holds."""
-    # Without what is as it always is: a later version knows of more, and the same request must stay the same.
+    # Without default values: a later version has more of them, and the same request must stay the same.
     plain = plan.model_dump(mode="json", exclude_defaults=True)
     for name in NOT_ASKED:
         plain.pop(name, None)

@@ -164,8 +164,8 @@ def take(journal: Journal, clock: Clock, run: str, services: Mapping[str, str]) 
         if is_led(row, now):
             raise LeaseHeld(
                 f"run {run} is led by {leader(row, now)}",
-                hint=f"see what it waits for with `failover runs show {run}`; if that process is gone, its lease ends by"
-                f" itself in {lease_left(row, now):.0f}s",
+                hint=f"see what it waits for with `failover runs show {run}`; if that process no longer runs, its lease"
+                f" ends by itself in {lease_left(row, now):.0f}s",
             )
         held = {key for (key,) in commit.ask(sql.CLAIMS_OF, {"b_run": run})}
         earlier = [key for key in held if not key.startswith(_CLAIM)]

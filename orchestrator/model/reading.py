@@ -103,7 +103,7 @@ class Reading(ReadingModel):
         queued = self.number(Facet.BACKLOG)
         if queued is not None:
             return f"{counted(queued, self.unit)} queued for the mate at {at}"
-        # Where both ends are compared: how far the mate has got, the mate tells.
+        # If both ends are compared, the mate reports how far it is.
         mark = None if Facet.BACKLOG in self.facets else self.number(Facet.MARK)
         return "" if mark is None else f"its last {self.unit or 'number'} was {mark:,} at {at}"
 

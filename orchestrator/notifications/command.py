@@ -29,7 +29,7 @@ _PIECE = 65_536
 _KEPT = 16_384
 _SHOWN = 300
 
-# Time for what was killed to be gone, seconds.
+# Time for a killed process to end, seconds.
 _GONE_WITHIN = 1.0
 # The cause of a failure: what was killed is still there.
 LEFT = "not ended"

@@ -55,7 +55,7 @@ class Courier:
         self.hook = hook
         self.due = 0.0
         self.delivered = 0
-        self.failure: HookFailed | None = None  # what keeps it from under way; None when nothing does
+        self.failure: HookFailed | None = None  # why it is not under way; None when it is
         self._outbox = outbox
         self._send = send
         self._simulated = simulated

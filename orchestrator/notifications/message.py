@@ -20,7 +20,7 @@ from urllib.parse import quote
 from orchestrator.clock import iso
 from orchestrator.model.inventory import Hook
 
-# What people call an event, where that is not its kind.
+# The name of an event on screens, where it differs from its kind.
 ALIASES: Mapping[str, str] = {"gate.asked": "gate.opened"}
 CONTENT_TYPE = "application/cloudevents+json; charset=UTF-8"
 SIGNATURE_HEADER = "X-Failover-Signature"

@@ -19,7 +19,7 @@ from orchestrator.notifications.backlog import flush
 from orchestrator.notifications.delivery import Courier
 from orchestrator.notifications.delivery_context import Office
 
-# How long a thread that was told to stop at once may take to notice, seconds.
+# How long a thread may take to notice that it must stop, seconds.
 _NOTICE_WITHIN = 2.0
 
 

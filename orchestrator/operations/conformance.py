@@ -30,7 +30,7 @@ from orchestrator.model.readings import clashes, kind_of
 from orchestrator.model.runbook import Runbook
 
 Outcome = Literal["holds", "broken", "not checked"]
-# What a facet's value is.
+# The type of a facet's value.
 _TYPES: Mapping[Facet, type] = {
     Facet.SERVES: bool,
     Facet.LINK: bool,

@@ -27,7 +27,7 @@ PROVE_IT = (
     "the server of the journal has to prove who it is: name its CA in the URL, sslrootcert=FILE, or sslrootcert=system; "
     "another sslmode in the URL overrides it"
 )
-# Who names one of these has decided by himself how the server is checked.
+# Whoever sets one of these decides how the server is checked.
 _DECIDED_BY = ("sslmode", "service", "requiressl")
 _DECIDED_OUTSIDE = ("PGSSLMODE", "PGSERVICE", "PGREQUIRESSL")
 

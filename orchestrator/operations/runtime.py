@@ -217,7 +217,7 @@ class Tools:
     def ask_secrets(self, plan: Plan) -> None:
         """Have the secrets that a person must type asked for now, before anything moves on the screen."""
         if any(asks_somebody(site) for site in plan.inventory.sites.values()):
-            # A device that is away is no reason not to continue with a run; a password that no one can type is.
+            # A run continues without an unreachable device, but not without a password that must be typed.
             with suppress(NotStarted), self.adapters(plan):
                 pass
 
@@ -276,7 +276,7 @@ def user_name() -> str:
         return f"uid {os.getuid()}"
 
 
-# So many characters before and behind a refused one are shown.
+# The number of characters that are shown before and after a refused one.
 _AROUND = 40
 
 

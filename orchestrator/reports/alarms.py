@@ -10,7 +10,7 @@ from orchestrator.model.families import amount, words_of
 from orchestrator.model.readings import Role
 from orchestrator.reports.document import Alarm, LaneReport, LeftBehind
 
-_NAMED = 5  # services in one sentence; each has its own row below
+_NAMED = 5  # the most services in one sentence; each also has a row below
 
 
 def alarms_of(plan: ev.Plan, lanes: Sequence[LaneReport]) -> Iterator[Alarm]:

@@ -15,7 +15,7 @@ from orchestrator.files import read_own
 
 FORMAT = "failover forecast 1"
 NAME = "forecast.json"
-# Fewer say nothing about a range.
+# Fewer values give no range.
 FEWEST = 3
 
 

@@ -24,7 +24,7 @@ from orchestrator.model.reading import Reading
 from orchestrator.model.readings import kind_of
 from orchestrator.model.runbook import Side
 
-# How far back is looked; an older run says nothing about the simulated run of today.
+# How old a run may be; an older one is no evidence for a run today.
 RUNS_BACK = 200
 
 _MOVES = ("controlled", "uncontrolled", "failback", "repair")

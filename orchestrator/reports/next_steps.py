@@ -134,7 +134,7 @@ def _stands(report: RunReport, lane: LaneReport) -> str:
         return f"{source} was read to let its clients in."
     roles = lane.roles.get(source), lane.roles.get(target)
     if roles == (Role.ACTIVE, Role.STANDBY):
-        # The queue stayed with the site that serves, and no one else ever did.
+        # The queue is at the site that serves, and no other site served.
         lost = ": nothing was lost" if _is_planned_move(report) and not lane.left_changed else ""
         return f"{source} was read active again and {target} standby{lost}."
     if roles == (Role.ACTIVE, Role.ACTIVE):

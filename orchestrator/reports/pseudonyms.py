@@ -21,7 +21,7 @@ from xml.sax.saxutils import escape
 SHORTEST = 2
 # So much of a longer name is still that name, where a column ends before it does.
 _CUT_FROM = 6
-# What may follow it then, besides a blank and the end.
+# The characters that may follow it, besides a blank and the end.
 _BEHIND_A_CUT = "'\")]>,;…"
 # A shorter name of digits alone could be any number.
 _DIGITS_FROM = 6

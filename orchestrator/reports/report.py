@@ -267,7 +267,7 @@ def _left_behind(plan: ev.Plan, positions: PositionHistory, began: float) -> Lef
         return None  # the target was not told to take over
     family = family_called(plan.runbook.family)
     if family is not None and not family.offers(Facet.BACKLOG) and kind != "uncontrolled":
-        return None  # it tells of no queue for its mate; that both have caught up is what these runs end with
+        return None  # it reports no queue for its mate; these runs end only when both have caught up
     queued = (positions.found or positions.queued) if kind == "failback" else positions.queued
     found = queued.get(side or "source")
     if side is None:

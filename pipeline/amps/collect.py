@@ -31,7 +31,7 @@ from pipeline.parts import Bounds, Parts
 from pipeline.places import Place
 from pipeline.rows import LOG, EndpointKey, Message, digest_of
 
-# What no dump tells of any message.
+# What no dump reports about a message.
 UNKNOWN = ("replicated", "redeliveries", "expires_at", "dmq_eligible", "priority")
 NO_TIME = "its time is not there, or not in UTC"
 

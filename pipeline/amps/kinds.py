@@ -8,7 +8,7 @@ whole one; any other is counted, and says nothing about messages.
 from __future__ import annotations
 
 WHOLE, PART, DELETION = "whole", "part", "deletion"
-# The first word that a type's name holds decides.
+# The first of these words in a type's name decides.
 KINDS = (("delete", DELETION), ("delta", PART), ("publish", WHOLE))
 
 

@@ -50,9 +50,7 @@ class Lines:
     def __init__(self, stream: IO[bytes], offset: int = 0) -> None:
         """``offset``: where ``stream`` is, and a line starts."""
         self._stream = stream
-        self._kept: BytesIO | None = (
-            None  # what was put back, read before the stream; whatever was read last is in it
-        )
+        self._kept: BytesIO | None = None  # bytes that were put back, to be read before the stream
         self._offset = offset
         self._begun_at = offset
         self._again = 0  # bytes that were taken for a value, and put back

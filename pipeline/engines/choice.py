@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from pipeline.engines.settings import Settings
 
 EngineName = Literal["spark", "duckdb"]
-# So many messages of both sides, or entries, one machine compares sooner than a Spark on it has started.
+# Up to this many messages or entries, one machine compares faster than Spark starts on it.
 SPARK_ABOVE = 20_000_000
 _SCRATCH = "failover-duckdb-"
 _WITHOUT = "install failover[duckdb], which needs no Java, or failover[spark], which needs Java 17 or newer"

@@ -165,7 +165,7 @@ def _select(place: Place, files: Files) -> str:
     if not place.is_local:
         raise DefinitionError(f"DuckDB reads exports of this machine alone, not {place.name}", hint="--engine spark")
     paths = ", ".join(quoted(_PATTERN.sub(r"[\g<0>]", f"{place.path}/{path}")) for path in files.paths)
-    # Whose they are is reported here: what a directory or a column of that name says is not asked.
+    # The owner is set here: a directory or column of that name is ignored.
     source = f"read_parquet([{paths}], hive_partitioning = false)"
     assert files.service is not None  # each is named
     service = f"{quoted(files.service)} AS service"
@@ -201,7 +201,7 @@ def _faults() -> Iterator[None]:
     except duckdb.Error as error:
         raise _fault_of(error) from error
     except RuntimeError as error:
-        # What a signal breaks into ends so, and what the signal's own handler raised is lost.
+        # An interrupted call ends this way, and loses what the signal handler raised.
         if "interrupted" in str(error):
             raise KeyboardInterrupt from error
         raise

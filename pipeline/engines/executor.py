@@ -22,7 +22,7 @@ from pipeline.sides import Side
 Row = Mapping[str, Any]
 Say = Callable[[str], None]
 Range = tuple[int, int]
-# Given the arguments of a macro, what stands for it.
+# The text of a macro, for its arguments.
 Macro = Callable[..., str]
 
 _SECTION = re.compile(r"^--- (\w+)[^\n]*\n", re.MULTILINE)

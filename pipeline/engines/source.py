@@ -22,7 +22,7 @@ _TYPES = {
     pa.bool_(): "boolean",
 }
 _NAME = "failover_files"
-# A dump is a piece of work by itself; of small files many are one.
+# A dump is one piece of work; many small files are one together.
 _PIECES = 256
 
 

@@ -44,7 +44,7 @@ _TYPES: Mapping[pa.DataType, T.DataType] = {
 }
 # Spark searches for patterns in the names of what it shall read, and these characters would be some.
 _GLOB = re.compile(r"[\[\]{}*?\\]")
-# So many rows are over sooner than their plan is made again, and how that is kept from Spark.
+# Below this many rows Spark must not optimise the plan again: that takes longer than the rows.
 _FEW = 500_000
 _BRIEFLY = {"spark.sql.adaptive.enabled": "false", "spark.sql.shuffle.partitions": "2"}
 _MOMENTS = {"spooled_at": "micros", "expires_at": "expires"}

@@ -33,8 +33,7 @@ from pipeline.runs import runs_in
 
 _UNREAD_SHOWN = 100
 _ENDINGS = (".jsonl", ".json", PARQUET)
-# A trend through fewer points is a line through noise. What a forecast is judged by: so many runs before the one that it
-# is about.
+# A trend through fewer points is a line through noise. A forecast is judged by this many runs before the predicted one.
 _NUMBERS = {"fewest": 3, "week": 7 * 86_400, "days_30": 30 * 86_400}
 _REMEMBERED = 50
 # The facts of fewer files are one file.

@@ -22,7 +22,7 @@ AnyFigures = Figures | LinkFigures
 
 SOURCE = "/failover/pipeline/watch"
 UNUSABLE = "reading.unusable"
-# What a person should act upon; the others are the end of one, or for the record.
+# Those on which a person should act; the others end one of these, or are only recorded.
 ALARMS = queue_words.ALARMS | link_words.ALARMS | {UNUSABLE}
 _TEXT_MAX = 200
 

@@ -40,12 +40,12 @@ from pipeline.watch.arrivals import Rules
 from pipeline.watch.fold import Folded, Key
 
 AGAIN = "take another directory: it starts with all readings that are there"
-# So much text at a time, and at least a file: what bounds the memory for a batch, and the alerts in it.
+# The most text in a batch (at least one file): it bounds the memory for the batch and its alerts.
 BATCH_BYTES = 16 << 20
 # Names of files older than this, by the newest one, are forgotten, and such a file is no longer read. Four times
 # orchestrator.journal.samples.KEPT_S: by then it is gone.
 REMEMBERED_S = 28 * 86_400.0
-# Without readings for so long a person should know, seconds.
+# A person should know if there are no readings for this long, seconds.
 SILENT_S = 120.0
 
 

@@ -116,7 +116,7 @@ class Course(Arrivals[Read, Figures]):
         """What ``reads`` say."""
         known = [(one.at, float(one.messages)) for one in reads if one.messages is not None]
         seen = filling([Sample(one.at, one.messages, one.usage_mb, one.quota_mb) for one in reads])
-        # A forecast speaks from the last reading on; one that was not had leaves nothing to speak from.
+        # A forecast starts at the last reading; without a reading there is none.
         drain = forecast(known) if reads[-1].messages is not None else None
         rate, eta = (None, None) if drain is None else (drain.rate, drain.eta)
         return Figures(reads[-1], seen, rate, eta, self.moved_at)

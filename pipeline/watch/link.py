@@ -212,5 +212,5 @@ def _sent_per_s(reads: list[LinkRead]) -> float | None:
     known = [(one.at, one.messages_out) for one in reads if one.messages_out is not None]
     recent = known[-max(2, len(known) // 2) :]
     if len(recent) < 2 or recent[-1][1] < recent[0][1] or recent[-1][0] == recent[0][0]:
-        return None  # two commands may have checked the same moment
+        return None  # two commands may have read at the same time
     return (recent[-1][1] - recent[0][1]) / (recent[-1][0] - recent[0][0])

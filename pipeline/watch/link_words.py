@@ -16,7 +16,7 @@ from pipeline.watch.arrivals import Rules
 from pipeline.watch.link import LinkFigures
 from pipeline.watch.queue_words import rounded
 
-# What a person should act upon; the others are the end of one, or for the record.
+# Those on which a person should act; the others end one of these, or are only recorded.
 ALARMS: frozenset[str] = frozenset(
     {
         *("drain.stalled", "link.unknown", "link.cut", "link.downgraded"),

@@ -103,7 +103,7 @@ def _new(readings: Path, known: set[str], newest: float) -> list[_File]:
 
 
 def _batches(files: Sequence[_File], batch_bytes: int) -> Iterator[list[_File]]:
-    """So much text at a time, and at least a file: what bounds the memory for a batch, and the alerts in it."""
+    """The most text in a batch (at least one file): it bounds the memory for the batch and its alerts."""
     batch: list[_File] = []
     size = 0
     for file in files:

@@ -14,7 +14,7 @@ from orchestrator.family.fill_estimate import HIGH_SET
 from pipeline.watch.arrivals import Rules
 from pipeline.watch.course import Figures
 
-# What a person should act upon; the others are the end of one, or for the record.
+# Those on which a person should act; the others end one of these, or are only recorded.
 ALARMS: frozenset[str] = frozenset({"drain.stalled", "queue.full", "queue.high", "queue.full-soon", "queue.unknown"})
 
 

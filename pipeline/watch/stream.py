@@ -58,7 +58,7 @@ def follow(
     is_silent = is_over = False
     try:
         while not is_over and not stop.is_set():
-            is_over = not query.isActive  # asked first: what was written before the end is among what comes now
+            is_over = not query.isActive  # checked first: what was written before the end is read now
             for batch in batches.written():
                 heard_at, is_silent = clock.now(), False
                 yield batch
@@ -92,7 +92,7 @@ class _Batches:
             try:
                 self._make(rows, number)
             except BaseException as error:
-                # Spark tells of it in a separate text making only.
+                # Spark reports it only in a separate text.
                 self._failed = error
                 raise
 

@@ -67,7 +67,7 @@ class Evidence(Protocol):
 
 P = TypeVar("P", bound=Moment)
 E = TypeVar("E", bound=Evidence)
-# For protocols that only take or only give what they are about.
+# For protocols whose values are only written or only read.
 _P_in = TypeVar("_P_in", bound=Moment, contravariant=True)
 
 # What happens, where it leads, and whether it is the world's own course (or a mishap, or a person's doing).

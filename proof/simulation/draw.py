@@ -28,7 +28,7 @@ from proof.simulation.story import (
     runbook_of,
 )
 
-_ENDLESS = frozenset({"retry"})  # decided in advance, it has no end in a world that does not fix
+_ENDLESS = frozenset({"retry"})  # an advance decision would repeat for ever in a world that repairs nothing
 _ANSWERS = ("first", "revert", "escalate", "retry", "stop", "commit", "rollback", "waive", "attest", "accept", "wait")
 _STRIKES: Sequence[tuple[StrikeKind, int]] = (
     ("kill", 50),

@@ -212,7 +212,7 @@ def test_a_run_that_vanished_is_told(shell: Shell) -> None:
         assert (ended.code, f"run {run}: it was recorded here up to record" in ended.complaint) == (6, True), typed
     for typed in (["runs", "verify"], ["runs", "list"]):
         found = shell(*typed)
-        assert (found.code, found.out.count("and its record is gone")) == (4, 1), typed
+        assert (found.code, found.out.count("and its record is missing")) == (4, 1), typed
     assert shell("runs", "verify", run).code == 4
     note = ended.hint.rpartition("rm ")[2]
     Path(note).unlink()
@@ -289,7 +289,7 @@ def test_a_log_that_lost_its_end(killed: Path, shell: Shell, percent: int) -> No
         with_all.close()
         return
     assert (found.code, "unbroken" in found.out) == (4, False)
-    lost = "to 90 were written, but missing now" if percent else "up to record 90, and its record is gone"
+    lost = "to 90 were written, but missing now" if percent else "up to record 90, and its record is missing"
     assert lost in found.out
     assert (shell("resume").code, lost in shell("resume").complaint) == (6, True)
 

@@ -265,7 +265,7 @@ def test_only_the_role_where_the_doors_are_needed(shell: Shell) -> None:
     assert ended.code == 0
     assert night.guards() == [("solace/guard-standby", "done")]
     assert (night.role(), night.role(OTHER), night.doors()) == ("standby", "active", [True])
-    assert f"its doors stay open, because it may be needed for {OTHER}" in ended.out
+    assert f"it stays open to clients, because it may be needed for {OTHER}" in ended.out
     # The other one never failed over, so a restore of all would be refused.
     assert ended.out.splitlines()[-1] == (
         f"  what to do: when it can serve again, `failover restore {VPN} --site ny`"

@@ -134,7 +134,7 @@ def _same(one: Instance, other: Instance) -> bool:
 
 def _needed(moment: Moment, restarts: Iterable[_Restart]) -> set[tuple[EntryKey, Check]]:
     """The exclusions that what AMPS refuses on the way asks for. Mandatory checks cannot be excluded."""
-    known = set(moment.refusals)  # what is refused today is not of our making
+    known = set(moment.refusals)  # an existing refusal is not caused by the change
     needed: set[tuple[EntryKey, Check]] = set()
     for restart in restarts:
         moment.restart(restart.instance)

@@ -14,7 +14,9 @@ from adapters.amps.config.settings import Assumptions
 from adapters.amps.config.xmltree import ELEMENTS_MAX, Element, parse, parse_fragment, read_bytes
 from orchestrator.errors import DefinitionError
 
-INCLUDED_BYTES_MAX = 16 * 1024 * 1024  # AMPS itself stops at 5 MB unless ConfigCycleDetectionThreshold says otherwise
+INCLUDED_BYTES_MAX = (
+    16 * 1024 * 1024
+)  # AMPS itself stops at 5 MB unless ConfigCycleDetectionThreshold sets another limit
 INCLUDE_DEPTH_MAX = 32
 INCLUDES_MAX = 5_000
 SUBSTITUTED_MAX = 64 * 1024 * 1024  # characters of all texts with variables in them

@@ -56,7 +56,7 @@ class Pattern:
             return _all(self.matches(name) for name in other.names)
         if self.prefix is not None and other.prefix is not None:
             return other.prefix.startswith(self.prefix)
-        if other.is_universal or other.prefix is not None:  # names without end: a list of names never covers them
+        if other.is_universal or other.prefix is not None:  # infinitely many names: a list of names never covers them
             return False if self.names is not None or self.prefix is not None else None
         return None
 
@@ -118,7 +118,9 @@ def compile_pattern(text: str, *, regexes: bool = True, dotted_names: bool = Tru
         return Pattern(text, is_regex=False, names=frozenset({text}))
     try:
         with warnings.catch_warnings():
-            warnings.simplefilter("error", FutureWarning)  # Python warns where a later version will read it otherwise
+            warnings.simplefilter(
+                "error", FutureWarning
+            )  # Python warns where a later version will read it differently
             compiled = re.compile(_as_python(text), re.ASCII)
     except (re.error, RecursionError, OverflowError, FutureWarning):
         return Pattern(text, is_regex=True)

@@ -25,7 +25,7 @@ Read = TypeVar("Read")
 # alone: the mate is away, and no publisher waits. behind: connected, and the mate lacks something, or may. linked:
 # connected, and it reports that it is hardly behind.
 State = Literal["silent", "unknown", "waiting", "alone", "behind", "linked"]
-# So long before there is no room left an operator should know, seconds.
+# An operator should know this many seconds before the disk is full.
 _SOON_S = 3_600.0
 # Acknowledgements come about each second (docs/sources/amps.md, 6.2).
 HARDLY_S = 1.0

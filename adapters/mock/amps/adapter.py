@@ -52,7 +52,7 @@ class _Options(BaseModel):
     world: str
     services: Mapping[str, str] | None = None
     mate: str | None = None
-    link: Literal["sync", "async"] = "async"  # which procedure is used; what the link is, is the world's
+    link: Literal["sync", "async"] = "async"  # which procedure is used; the world decides what the link is
     journal_capacity_bytes: int | None = None
     outage_s: float = 86_400.0
 

@@ -17,7 +17,7 @@ from orchestrator.counting import counted
 from orchestrator.family.fill_estimate import HIGH_SET, Filling
 
 State = Literal["unknown", "empty", "draining", "standing", "filling", "full"]
-# So long before it is full an operator should know, seconds.
+# An operator should know this many seconds before it is full.
 _SOON_S = 3_600.0
 # Later than this no time is shown: a few minutes of readings prove too little, seconds.
 _TOLD_S = 30 * 86_400.0
@@ -93,7 +93,7 @@ def _speed(queue: QueueDepth, seen: Filling) -> list[str]:
     if seen.rate is None:
         return ["rate not known yet"]
     if seen.rate < -_STILL and queue.messages == 0:
-        return []  # by which it became empty; it falls no more
+        return []  # it became empty at this reading and cannot decrease further
     if seen.rate < -_STILL and queue.messages:
         return [f"{seen.rate:+,.0f}/s", f"empty in about {span(queue.messages / -seen.rate)}"]
     return [f"{seen.rate:+,.0f}/s"]

@@ -169,7 +169,7 @@ class SolaceSempAdapter(SiteAdapter[Node, SempReader]):
             try:
                 _check_version(node)
             except (ConnectionLost, CommandTimedOut) as error:
-                # Nothing was asked but who it is: a port behind which no one answers is a node out of reach.
+                # Only its identity was asked: a port without an answer is an unreachable node.
                 silent.append(Unreachable(str(error), device=error.device, hint=error.hint))
             except (Unreachable, UnreadableReply) as error:
                 silent.append(error)

@@ -20,7 +20,7 @@ Out = Annotated[
     str | None,
     typer.Option("--out", "-o", metavar="DIR", help="Also write report.json and the differences there (Parquet)."),
 ]
-# What is longer, infinite too, is a slip of the keyboard.
+# A longer or infinite time is a typing error.
 _YEAR_S = 366 * 86_400
 Skew = Annotated[
     float, typer.Option("--clock-skew", metavar="SECONDS", min=0, max=_YEAR_S, help="How far clocks may be apart.")

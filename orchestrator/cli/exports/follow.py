@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from pipeline.watch.checkpoint import Batch, State
     from pipeline.watch.fold import Key
 
-# More services than these are not shown one by one, but for those with an alarm.
+# If there are more services, only those with an alarm have a row.
 _SHOWN_MAX = 20
 
 

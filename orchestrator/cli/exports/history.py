@@ -55,7 +55,7 @@ def check_learns_more(path: Path, forecast: Forecast) -> None:
     try:
         kept = read_forecast(path)
     except DefinitionError:
-        return  # what is there is no forecast: any is more
+        return  # the stored file is no forecast: any forecast is better
     if kept is not None and forecast.runs < kept.runs:
         raise NotStarted(
             f"{path} is of {counted(kept.runs, 'run')}, and {forecast.runs:,} were read now, so it is left as it is",

@@ -76,7 +76,7 @@ class LiveScreen:
 
     def __call__(self, record: ev.Record, run: Run) -> None:
         if self._lost:
-            return  # said once: told again of every event, it would fill the record with itself
+            return  # reported once: repeated at every event it would fill the record
         try:
             self._show(record, run)
         except OSError:  # the terminal is gone

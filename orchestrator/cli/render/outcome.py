@@ -22,7 +22,7 @@ from orchestrator.reports.next_steps import advice
 from orchestrator.reports.wording import direction
 
 _LANES_IN_FULL = 20
-_FEW = 3  # so many that came to the same are all told in full
+_FEW = 3  # up to this many equal ones are all shown in full
 
 Account = Mapping[str, Mapping[str, int]]
 
@@ -132,7 +132,7 @@ def _kind(lane: LaneReport) -> tuple[object, ...]:
     return lane.outcome, decided, bad, left, lane.status, at, lane.reason.replace(lane.service, "")
 
 
-# Done, and nothing else to tell.
+# Done, with nothing else to report.
 _PLAIN = (ev.Outcome.DONE, (), False, False)
 
 

@@ -70,7 +70,7 @@ class JsonScreen:
 
     def __call__(self, record: ev.Record, run: Run) -> None:
         if self._lost:
-            return  # said once: told again of every event, it would fill the record with itself
+            return  # reported once: repeated at every event it would fill the record
         try:
             line = event_line(record, simulated=run.plan.simulated) | stands(record, self._positions)
             waits = {"waits_for": _waits_for(record, run)} if isinstance(record.event, ev.Observed) else {}

@@ -10,7 +10,7 @@ from typing import Literal
 from rich.console import Console
 from rich.table import Table
 
-# Without a terminal nothing has to fit on a line.
+# Without a terminal there is no line length.
 _UNLIMITED = 1_000
 
 

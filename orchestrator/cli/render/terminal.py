@@ -126,7 +126,7 @@ def show_yaml(data: Any) -> None:
     """One YAML document, on stdout. Raises ``OutputLost``."""
     from orchestrator.documents.yaml_text import yaml_text
 
-    # By way of JSON: what is a special kind of text or number there, is a plain one here.
+    # Through JSON: special kinds of texts and numbers become plain ones.
     _put(yaml_text(json.loads(json.dumps(_Door.redactor.scrub_data(data), ensure_ascii=False))))
 
 

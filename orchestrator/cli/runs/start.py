@@ -79,7 +79,7 @@ def start(
 
         return lead_new(tools, request, as_json=as_json, slo=slo)
     except KeyUsed:  # at the same moment, by another process
-        assert key is not None  # or nothing could have used it
+        assert key is not None  # otherwise no process could have used it
         code = first_result(tools, asked, key, wait=not begin.no_wait, as_json=as_json)
         assert code is not None  # since that run is recorded
         return code

@@ -59,7 +59,7 @@ def _type(program: Program, copy: Rehearsing, words: Sequence[str]) -> int:
         program.main(words, "failover", obj=copy.tools)
     except SystemExit as end:
         if getattr(end.__context__, "format_message", None) is not None:
-            raise  # what was typed is no command
+            raise  # the typed text is no command
         return end.code if isinstance(end.code, int) else 0
     return 0
 

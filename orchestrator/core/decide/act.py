@@ -25,7 +25,7 @@ from orchestrator.model import events as ev
 from orchestrator.model.outcome import Effect
 from orchestrator.model.runbook import Check, Do, Step
 
-# What the permit refuses is no attempt, but is not tried for ever.
+# A refusal by the permit is no attempt, but it is not repeated for ever.
 _WITHHELD_MAX = 20
 
 
@@ -163,7 +163,9 @@ def _prove(plan: ev.Plan, lane: Lane, task: Task, last: Intent, now: float) -> N
             return poll_again(lane, request, now, task.limits.settle - age)
         return emit(*_proven(plan, lane, task, last))
     if verdict.holds is None:
-        if may_land:  # no one gives up before: it would undo the opposite, sent by then to roll back
+        if (
+            may_land
+        ):  # the lane does not give up before: the command would undo the opposite one, which was sent to roll back
             return poll_again(lane, request, now, task.limits.settle - age if verdict.final else None)
         if last.effect is Effect.REJECTED:  # the device's answer explains more than a failed reading
             verdict = replace(verdict, why=f"{_refused(plan, task, last)}; {verdict.why}")

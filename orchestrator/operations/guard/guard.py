@@ -115,7 +115,7 @@ class Guard:
         lost_at, restored = self._records.outage_since(), None
         if lost_at is not None:
             restored = self._records.restored_by(lost_at)
-            # An outage that is over does not count: what restores the present one is yet to come.
+            # An outage that is over does not count: the present one is not restored yet.
             self._since = self._since if restored else lost_at
         self._strategy.validate_guardable(now, failed=lost_at is not None, restored=restored)
         if self._strategy.warning():

@@ -73,7 +73,7 @@ def telling(hooks: Hooks, journal: Journal, run: str, tell: Callable[[str], obje
             tell(f"waiting up to {END_WITHIN:.0f}s for hooks; Ctrl-C ends that, and nothing is lost")
             hooks.wait(END_WITHIN - _SAY_AFTER)
     hooks.halt()
-    with suppress(JournalError):  # the run's own end has been said already, and is what matters
+    with suppress(JournalError):  # the end of the run is reported already, and matters more
         for left in owed(outbox, run):
             left = replace(left, failed=left.failed or hooks.ended_by(left.hook))
             tell(f"{owed_words(left)}; later: failover hooks flush {run}")
@@ -98,4 +98,4 @@ def _others_are_behind(outbox: Outbox, run: str) -> bool:
     try:
         return any(behind.run != run for behind in outbox.behind())
     except JournalError:
-        return False  # the engine meets it too, and says so
+        return False  # the engine meets it too, and reports it

@@ -65,7 +65,7 @@ def with_last_known(tools: Tools, plan: ev.Plan) -> ev.Plan:
 
     It is for people to know, so a record of some earlier run that does not prove itself keeps no one from acting now.
     """
-    alike: dict[str, list[str]] = {}  # what is known, with the services of which just that is
+    alike: dict[str, list[str]] = {}  # each known state, with its services
     before: list[ReadBefore] = []
     with closing(tools.journal()) as journal:
         history = History(journal, _sites_of(plan))
@@ -96,7 +96,7 @@ def with_readings(tools: Tools, plan: ev.Plan) -> ev.Plan:
             history = History(journal, _sites_of(plan))
             notes = tuple(note for service in plan.services for note in history.both_active(service))
             before = (*was_standby(history, plan), *before)
-    except JournalCorrupt:  # the plan says already that this record tells nothing
+    except JournalCorrupt:  # the plan reports already that this record has nothing
         notes = ()
     return plan.model_copy(update={"notes": (*plan.notes, *notes), "read_before": before})
 

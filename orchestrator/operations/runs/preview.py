@@ -20,7 +20,7 @@ from orchestrator.reports.readiness import last_check_words
 from orchestrator.reports.report import EXIT_CODES
 
 _LOCKED, _REFUSED, _FINDINGS = LeaseHeld.exit_code, 3, 4
-# Kinds of runbooks for which a pair has to be ready; in an outage no one has the time to make it so.
+# Kinds of runbooks for which a pair has to be ready; in an outage there is no time to make it ready.
 _PLANNED = ("controlled", "failback")
 
 

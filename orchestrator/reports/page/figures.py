@@ -10,7 +10,7 @@ from orchestrator.reports.page.story import Gauge, ServiceStory, Span
 
 # Bars are in percent of the width of their drawing, whatever that is.
 WIDTH = 100.0
-_NARROWEST = 0.3  # what took no time is still seen
+_NARROWEST = 0.3  # a step without duration is still visible
 _TICKS = 8
 _STEPS_S = (1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 14400, 43200, 86400)
 _LOWER_KINDS = frozenset({"no active site", "both active"})

@@ -26,7 +26,7 @@ from orchestrator.reports.page import figures
 from orchestrator.reports.page.seal import digest, walked
 from orchestrator.reports.page.story import RunStory
 
-# So many services are shown open at once; of more, a row each.
+# Up to this many services are shown open; of more, each has a row.
 OPEN_MAX = 3
 
 Scrub = Callable[[str], str]
@@ -54,7 +54,7 @@ def facts_of(story: RunStory) -> dict[str, Any]:
     """What the templates of all formats work with."""
     report = story.report
     longest = [one for one in story.services if one.lane.outage_seconds is not None]
-    # What was queued at a service that is not done went back, or is at risk.
+    # The backlog of a service that is not done was returned, or is at risk.
     done = [one.lane for one in story.services if one.lane.outcome is Outcome.DONE]
     drained = [lane.drained_messages for lane in done if lane.drained_messages is not None]
     total = report.seconds

@@ -10,7 +10,7 @@ from __future__ import annotations
 from hashlib import sha256
 from html.parser import HTMLParser
 
-# What may be in no text of the page (``spelled_out``), so it divides what is walked.
+# A separator that no text of the page can have (``spelled_out``).
 _OPEN, _NAME, _VALUE, _CLOSE = "\x01", "\x02", "\x03", "\x04"
 _SEALED, _CHECK = "report", "check"
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from proof.promises.facts import Broken, Case, LaneFacts, Plain, words
 from proof.promises.solace.facts import is_fenced
 
-# Runbooks that shut the doors of their source, permanently.
+# Runbooks that close their source permanently.
 _FENCING = frozenset({"solace/uncontrolled-isolated", "solace/uncontrolled-commanded", "solace/guard"})
 _CLOSING = frozenset({("set_backbone", "down"), ("set_external_fence", "closed")})
 _GIVEN_UP = ("reverted", "refused")

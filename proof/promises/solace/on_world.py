@@ -71,7 +71,7 @@ def _where_activity_is(case: Case, lane: LaneFacts, world: Plain) -> Iterator[Br
     if has_foreign_hand(case, lane, world) or "restore" in case.runbook or "suspend" in case.runbook:
         return
     source, target = case.site("source"), case.site("target")
-    # Of a site that is down no one knows, nor of one behind a fence; whoever answers for it by name has been told so.
+    # The state of a site that is down or fenced is unknown; the operator who answers for it by name was informed.
     is_behind_fence = case.runbook == COMMANDED
     known = world["sites"][source]["serves"] and not is_behind_fence and not lane.accepted("unfenced")
     begun = {} if case.begun is None else case.begun["services"][lane.service]["roles"]
