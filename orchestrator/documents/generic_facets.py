@@ -159,7 +159,7 @@ def _manager_step(side: str) -> dict[str, Any]:
         "ask": {
             "gate": MANAGER_GATE,
             "text": f"Another manager may act at the {side}, or that is unknown. It could start or stop service there"
-            f" during the move. Pause it first. accept ({MANAGER_OPTION} 'why, and who decided it'): move all the same.",
+            f" during the move. Pause it first. accept ({MANAGER_OPTION} 'why, and who decided it'): move anyway.",
             "choices": ["accept", "stop"],
             "unattended": "stop",
             "option": f"{MANAGER_OPTION} TEXT",
