@@ -76,6 +76,8 @@ def name_families(places: Iterable[Path]) -> None:
     for place in places:
         if not place.exists():
             raise DefinitionError(f"there is no family file {place}")
+        if not place.is_dir() and place.suffix != ".yaml":
+            raise DefinitionError(f"{place} is no family file: the name of one ends in .yaml")
         known.append(str(place.absolute()))
     os.environ[VARIABLE] = os.pathsep.join(known)
 
