@@ -8,6 +8,7 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from dataclasses import replace
+from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -76,6 +77,16 @@ def test_the_file_checks_itself_and_asks_nobody(shell: Shell, browser: Browser) 
                 assert seen.index("records checked") < seen.index("Duration") < seen.index("Timeline")
                 colour = found.page.evaluate("getComputedStyle(document.body).backgroundColor")
                 assert (sum(map(int, re.findall(r"\d+", colour))) < 200) is is_dark
+    with opened(browser, path, width=794) as found:
+        found.page.emulate_media(media="print")
+        assert found.verdict == "right"
+        spans = found.page.evaluate(
+            "[...document.querySelectorAll('.axis text')].map(one => one.getBoundingClientRect())"
+            ".map(one => [one.left, one.right])"
+        )
+        assert len(spans) > 2 and all(end < start for (_, end), (start, _) in pairwise(spans)), (
+            "marks of the axis overlap"
+        )
     with opened(browser, path) as found:
         assert found.verdict == "right"
         printed = found.page.pdf(path=pictures / "report.pdf", prefer_css_page_size=True)
@@ -103,7 +114,12 @@ def test_a_changed_byte_is_found(shell: Shell, browser: Browser) -> None:
         (middle, middle.replace('{"run"', '{ "run"', 1), "A byte beside the records' own was changed"),
         (middle + "\n", "", f"record {seq} of {len(records) - 1}: record {seq + 1} is in its place"),
         (middle, middle[:-1] + "]", "it cannot be read"),
-        ('class="badge done">done', 'class="badge done">gone', "The report above the records is not what"),
+        (
+            'class="badge done">done',
+            'class="badge done">gone',
+            "The report above the records, or the title, is not what",
+        ),
+        (": done</title>", ": gone</title>", "The report above the records, or the title, is not what"),
     ):
         with opened(browser, edited(path, old.encode(), new.encode())) as found:
             assert found.verdict == "wrong", said

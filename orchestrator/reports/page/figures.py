@@ -11,7 +11,8 @@ from orchestrator.reports.page.story import Gauge, ServiceStory, Span
 # Bars are in percent of the width of their drawing, whatever that is.
 WIDTH = 100.0
 _NARROWEST = 0.3  # a step without duration is still visible
-_TICKS = 8
+# At most: their labels have room beside each other on paper.
+_TICKS = 5
 _STEPS_S = (1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 14400, 43200, 86400)
 _LOWER_KINDS = frozenset({"no active site", "both active"})
 _MARK_KINDS = frozenset({"decision", "not led"})
@@ -106,7 +107,7 @@ def _tick(value: float) -> str:
         return f"{value:g} s"
     if value < 7200:
         minutes, rest = divmod(round(value), 60)
-        return f"{minutes}:{rest:02} min"
+        return f"{minutes}:{rest:02}" if rest else f"{minutes} min"
     return f"{value / 3600:g} h"
 
 

@@ -16,7 +16,8 @@ _SEALED, _CHECK = "report", "check"
 
 
 class _Walk(HTMLParser):
-    """Walks the element with the id ``report``, and leaves out the one with the id ``check``, where the result is."""
+    """Walks the title and the element with the id ``report``, and leaves out the one with the id ``check``, where the
+    result is."""
 
     def __init__(self) -> None:
         super().__init__(convert_charrefs=True)
@@ -26,7 +27,7 @@ class _Walk(HTMLParser):
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         name = dict(attrs).get("id")
-        if not self._depth and name != _SEALED:
+        if not self._depth and name != _SEALED and tag != "title":
             return
         self._depth += 1
         if self._skipped or name == _CHECK:

@@ -59,7 +59,7 @@
     }
     const problems = [];
     const records = byId("records").textContent;
-    const report = walked(byId("report"));
+    const report = walked(document.querySelector("title")) + walked(byId("report"));
     show("unchecked", "Checking the records …");
     try {
       const seal = JSON.parse(byId("seal").textContent);
@@ -70,7 +70,7 @@
         problems.push(`The chain breaks at ${error.message}.`);
       }
       if (!problems.length && await sha256(records) !== seal.records) problems.push("A byte beside the records' own was changed.");
-      if (await sha256(report) !== seal.report) problems.push("The report above the records is not what failover wrote.");
+      if (await sha256(report) !== seal.report) problems.push("The report above the records, or the title, is not what failover wrote.");
       if (!problems.length) {
         const early = end.isWhole ? "" : " The run had not ended when this file was written: later records are missing.";
         show(end.isWhole ? "right" : "unchecked", `${end.seq.toLocaleString("en-US")} records checked in this page: none was changed`,
