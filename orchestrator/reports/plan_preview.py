@@ -75,10 +75,16 @@ def conclusion(plan: ev.Plan, lanes: Sequence[LanePreview], held: Mapping[str, s
             if lane.is_refused and lane.service not in held:
                 yield f"    what to do: {_advice(plan, lane)}"
     if not refusing and not held:
-        yield "Everything that can be checked now holds." if is_any_checked(lanes) else _NOTHING_CHECKED
+        yield holds(lanes) if is_any_checked(lanes) else _NOTHING_CHECKED
     for lane in lanes:
         if not lane.would_refuse and verdict(lane):
             yield f"{lane.service}: {verdict(lane)}"
+
+
+def holds(lanes: Sequence[LanePreview]) -> str:
+    """Of a run that would not refuse. That it would stop or ask is said beside this."""
+    rest = " else" if any(map(verdict, lanes)) else ""
+    return f"Everything{rest} that can be checked now holds."
 
 
 def verdict(lane: LanePreview) -> str:

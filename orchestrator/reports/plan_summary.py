@@ -13,7 +13,7 @@ from orchestrator.model import events as ev
 from orchestrator.model.facets import Facet
 from orchestrator.model.families import amount, family_called
 from orchestrator.model.runbook import format_duration
-from orchestrator.reports.plan_preview import is_any_checked, verdict
+from orchestrator.reports.plan_preview import holds, is_any_checked, verdict
 
 LINES = 12
 _DIFFERENT = 2
@@ -155,4 +155,4 @@ def _verdict(lanes: Sequence[LanePreview], held: Mapping[str, str]) -> str:
         return f"  REFUSED if started now: {named(refusing)}"
     if not is_any_checked(lanes):
         return "  NOTHING COULD BE CHECKED: what its commands do is unknown here"
-    return "  Everything that can be checked now holds."
+    return f"  {holds(lanes)}"

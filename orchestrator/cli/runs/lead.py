@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import signal
 import sys
-from collections.abc import Callable, Iterator
+import threading
+from collections.abc import Iterator
 from contextlib import closing, contextmanager, suppress
 from types import FrameType
 from typing import TYPE_CHECKING
@@ -39,6 +40,7 @@ _NOT_SUSPENDED = (
     "Ctrl-Z does not suspend a run: its services could be left without an active site. "
     "Ctrl-C stops it at the next safe point."
 )
+_TOLD_WITHIN_S = 1.0  # a terminal that was stopped (Ctrl-S) must not hold back the report
 _SHOW_CURSOR = "\x1b[?25h"
 
 
@@ -81,7 +83,7 @@ def _lead(
     prompter: list[Observer] = [] if front.desk is None else [front.desk]
     observers: list[Observer] = [front.positions, *prompter, front.screen]
     with leading(tools, journal, taken, observers=observers, desk=front.desk, tell=say) as engine:
-        with front.shown(), _pausing(engine, front.patience, front.release), on_ctrl_z(lambda: say(_NOT_SUSPENDED)):
+        with front.shown(), _pausing(engine, front), on_ctrl_z(lambda: say(_NOT_SUSPENDED)):
             engine.run(policy=policy, abort=abort)
         report = journal.insist(lambda: build(journal.records(taken.name)))
         verdict = None if abort is None else verdict_on_abort(report)
@@ -100,6 +102,7 @@ class _Front:
     def __init__(self, tools: Tools, journal: Journal, taken: Leadership, *, as_json: bool, slo: float) -> None:
         self._tools, self._taken, self._as_json, self._slo = tools, taken, as_json, slo
         self._run = taken.held.run
+        self._telling: threading.Thread | None = None
         attended = is_attended() and not as_json
         self._positions = Positions(taken.plan)
         for record in journal.records(taken.name):
@@ -136,6 +139,10 @@ class _Front:
         if isinstance(self.screen, LiveScreen) and self.screen.has_keys:
             return PaneAsking(self.screen)
         return LineAsking(self.screen.quiet)
+
+    def _has_table(self) -> bool:
+        """Is a table redrawn, with questions below it?"""
+        return not isinstance(self.screen, JsonScreen | PlainScreen) and self.screen.has_keys
 
     def _outage(self, service: str) -> str:
         return outage(self._positions.of(service), self._run.plan, self._tools.clock.now())
@@ -174,8 +181,20 @@ class _Front:
         if not isinstance(self.screen, JsonScreen | PlainScreen):
             self.screen.release()
 
+    def tell_at_once(self, text: str) -> None:
+        """A line, from a signal handler. Above a table that is redrawn it comes from a thread, since the handler may have
+        broken into a drawing; written beside it, the next drawing would erase it."""
+        if self._has_table():
+            self._telling = threading.Thread(target=say, args=(text,), name="tell", daemon=True)
+            self._telling.start()
+            return
+        # On a terminal the line may be that of a question, or end in ^C.
+        say_at_once(f"{_SHOW_CURSOR}\n{text}" if sys.stderr.isatty() else text)
+
     def _leave_screen(self) -> None:
         """Ask and redraw nothing more, and show what was held back."""
+        if self._telling is not None:
+            self._telling.join(_TOLD_WITHIN_S)
         if self.desk is not None:
             self.desk.close()
         self.screen.close()
@@ -188,7 +207,7 @@ class _Front:
 
 
 @contextmanager
-def _pausing(engine: Engine, patience: Patience, release: Callable[[], None]) -> Iterator[None]:
+def _pausing(engine: Engine, front: _Front) -> Iterator[None]:
     """The first signal pauses at a safe point; any second one ends the process at once.
 
     A terminal that goes away is no such signal: what was confirmed continues, unattended, and by the rules for that.
@@ -198,14 +217,12 @@ def _pausing(engine: Engine, patience: Patience, release: Callable[[], None]) ->
         name = signal.Signals(number).name
         for each in heard:
             signal.signal(each, signal.SIG_DFL)
-        release()
-        # On a terminal the line may be that of a question, or end in ^C.
-        fresh = f"{_SHOW_CURSOR}\n" if sys.stderr.isatty() else ""
-        say_at_once(
-            f"{fresh}{name}: stopping at the next safe point. Press Ctrl-C again to exit at once (the record stays good)."
+        front.release()
+        front.tell_at_once(
+            f"{name}: stopping at the next safe point. Press Ctrl-C again to exit at once (the record stays good)."
         )
         engine.pause(f"{name} from outside")
-        patience.give_up()
+        front.patience.give_up()
 
     # What is ignored stays ignored: a shell starts jobs in the background so.
     heard = [number for number in _SIGNALS if signal.getsignal(number) is not signal.SIG_IGN]
