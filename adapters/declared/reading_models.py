@@ -14,7 +14,14 @@ from orchestrator.errors import AdapterError, UnreadableReply
 from orchestrator.model.declared.file import FieldFile, ItemsFile, ReadingFile, manager_state
 from orchestrator.model.declared.requests import filled_in, member_at
 from orchestrator.model.facets import Facet
-from orchestrator.model.other_manager import MANAGER_WHY, OTHER_MANAGER, ManagerState, shows_only_a_manager
+from orchestrator.model.other_manager import (
+    MANAGER_WHY,
+    OTHER_MANAGER,
+    ManagerState,
+    in_a_sentence,
+    manager_in,
+    shows_only_a_manager,
+)
 from orchestrator.model.outcome import Failure
 from orchestrator.model.reading import Item, Reading, ReadingModel, item_model, matches
 
@@ -29,9 +36,8 @@ class _Declared(Reading):
     """The base of a reading of a file."""
 
     def remark(self, names: Collection[str]) -> str:
-        """Who may act, where that is known."""
-        who = getattr(self, self.pilot_field) if self.pilot_field and OTHER_MANAGER in names else None
-        return f"({who})" if isinstance(who, str) and who else ""
+        """Who may act, or that this is unknown."""
+        return in_a_sentence((manager_in(type(self), self),)) if self.pilot_field and OTHER_MANAGER in names else ""
 
 
 def reading_model(family: str, name: str, declared: ReadingFile) -> type[Reading]:
@@ -46,7 +52,7 @@ def reading_model(family: str, name: str, declared: ReadingFile) -> type[Reading
     fields = _fields(declared.fields)
     if Facet.PILOT in facets:
         fields[OTHER_MANAGER] = (ManagerState | None, None)
-        fields[MANAGER_WHY] = (str, "")
+        fields[MANAGER_WHY] = (str | None, None)
     made = create_model(_title(name), __base__=_Declared, **kind, **fields)
     made.pilot_field = facets.get(Facet.PILOT, "")
     made.facets = {**facets, Facet.PILOT: OTHER_MANAGER} if Facet.PILOT in facets else facets

@@ -55,9 +55,14 @@ class OtherManager(Reading):
 
     def remark(self, names: Collection[str]) -> str:
         """Who may act, and of whom that is unknown."""
-        told = [f"{one.called} may act" for one in self.managers if one.state == "acts"]
-        told += [f"unknown of {one.unknown_why}" for one in self.managers if one.state == "unknown"]
-        return "; ".join(told) if OTHER_MANAGER in names else ""
+        return in_a_sentence(self.managers) if OTHER_MANAGER in names else ""
+
+
+def in_a_sentence(managers: Sequence[Manager]) -> str:
+    """Who may act, and of whom that is unknown; empty: nothing of either."""
+    told = [f"{one.called} may act" for one in managers if one.state == "acts"]
+    told += [f"unknown of {one.unknown_why}" for one in managers if one.state == "unknown"]
+    return "; ".join(told)
 
 
 def name_of_manager(model: type[Reading]) -> str:
@@ -79,7 +84,7 @@ def manager_in(model: type[Reading], found: Reading | Failure | None) -> Manager
     state: ManagerState = next((one for one in _WORST_FIRST if one == said), "unknown")
     who = getattr(found, model.pilot_field) if model.pilot_field and state == "acts" else ""
     return Manager(
-        name=name, state=state, who=who if isinstance(who, str) else "", why=getattr(found, MANAGER_WHY, "")
+        name=name, state=state, who=who if isinstance(who, str) else "", why=getattr(found, MANAGER_WHY, None) or ""
     )
 
 

@@ -22,6 +22,7 @@ _SHOWN: Mapping[str, tuple[str, ...]] = {
     "fence": ("closed", "open", "idle"),
     "external_fence": ("closed",),
     "reachability": ("answers", "role"),
+    "other_manager": ("other_manager",),
     "instance": ("recovered",),
     "transports": ("open", "closed"),
     "clients": ("count",),

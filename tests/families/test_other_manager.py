@@ -85,7 +85,8 @@ def test_what_is_read(kind: str, said: object, state: str) -> None:
     model = reading_model("any", "managers", declared)
     read = reading_of(model, declared, [{"who": said}])
     assert read.facet(Facet.PILOT) == state
-    assert read.remark([OTHER_MANAGER]) == ("(Patroni)" if said == "Patroni" else "")
+    who = "Patroni" if said == "Patroni" else "who"
+    assert read.remark([OTHER_MANAGER]) == {"acts": f"{who} may act", "unknown": "unknown of who"}.get(state, "")
 
 
 def test_a_move_is_refused_until_it_is_accepted(tmp_path: Path) -> None:

@@ -8,6 +8,8 @@ from pathlib import Path
 
 import pytest
 
+import orchestrator.family.reachability
+import orchestrator.model.other_manager
 from orchestrator.cli.simulated.simulate import kinds_named
 from orchestrator.documents.generic_runbooks import KINDS
 from orchestrator.errors import DefinitionError
@@ -32,6 +34,7 @@ from tests.families.planted import (
     on_the_wrong_side,
     takes_an_unknown_manager_for_none,
 )
+from tests.proof.mutants.swapping import Mutant, broken_by
 
 FAMILIES = ("nats", "postgresql", "redis", "rabbitmq")
 
@@ -155,7 +158,37 @@ def test_a_closing_that_breaks_off(tmp_path: Path) -> None:
 
 def test_a_manager_that_is_unknown(tmp_path: Path) -> None:
     """Law: few seeds show that a runbook takes a manager of which nothing is known for none."""
-    figures = found(tmp_path, "redis", _of_the_runbook(takes_an_unknown_manager_for_none), 60)
+    figures = found(tmp_path, "redis", _of_the_runbook(takes_an_unknown_manager_for_none), 120)
+    said = [str(one) for failing in figures.failing for one in failing.broken]
+    assert any("may act at" in one for one in said), said
+
+
+# Where the parts that make one reading of several managers are broken.
+MISREAD = (
+    Mutant(
+        "first-manager-alone",
+        "one of several managers is asked",
+        (
+            (
+                orchestrator.family.reachability,
+                "showing_managers",
+                lambda whole: lambda readings: dict(list(whole(readings).items())[:1]),
+            ),
+        ),
+    ),
+    Mutant(
+        "best-manager-counts",
+        "a manager that is away hides one that acts",
+        ((orchestrator.model.other_manager, "_WORST_FIRST", lambda order: order[::-1]),),
+    ),
+)
+
+
+@pytest.mark.parametrize("mutant", MISREAD, ids=lambda one: one.name)
+def test_a_manager_that_is_overlooked(mutant: Mutant) -> None:
+    """Law: few seeds show that a program which asks about several managers overlooks one."""
+    with broken_by(mutant):
+        figures = play_seeds(range(40), ("redis/controlled",))
     said = [str(one) for failing in figures.failing for one in failing.broken]
     assert any("may act at" in one for one in said), said
 

@@ -10,6 +10,7 @@ from collections.abc import Iterator
 import psycopg
 import pytest
 
+from tests.families.pacemaker import crm_mon, resource, stand_in
 from tests.real.places import wait_for
 from tests.real.postgresql import Load, Pair, Site, a_pair, fence_plan
 from tests.real.test_prepared_transactions import prepare, prepared
@@ -51,6 +52,38 @@ def takes_rows(site: Site) -> bool:
     except psycopg.Error:
         return False
     return True
+
+
+def test_pacemaker_of_a_lost_server(pair: Pair) -> None:
+    """Law: a Pacemaker that may start the lost server again is asked about before that is fenced, and before it is
+    restored, though nothing of the server itself answers. (The program answers like crm_mon.)"""
+    ny, nj = pair.sites.values()
+    inventory, agent = pair.folder / "inventory.yaml", "ocf:heartbeat:pgsql"
+    at_ny = "      slot: for_nj"  # what ny alone says
+    assert inventory.read_text().count(at_ny) == 1
+    inventory.write_text(inventory.read_text().replace(at_ny, f"      cluster_host: host\n{at_ny}"))
+
+    def refused(*words: str) -> None:
+        code, text = pair.run(*words)
+        assert (code, f"ny: {agent} may act" in text, "Pacemaker manages the server of the source" in text) == (
+            3,
+            True,
+            True,
+        ), text
+
+    stand_in(pair.folder / "bin", crm_mon(resource(agent, "true", "Stopped")))
+    ny.kill()
+    refused(*LOST)
+    assert nj.is_standby
+    stand_in(pair.folder / "bin", crm_mon(resource(agent, "false", "Stopped")))
+    code, text = pair.run(*LOST)
+    assert (code, nj.is_standby) == (0, False), text
+    stand_in(pair.folder / "bin", crm_mon(resource(agent, "true", "Stopped")))
+    refused(*RESTORE)
+    code, text = pair.run(
+        *RESTORE, "--accept-manager", "it is switched off, J. Doe", "--accept-loss", "nothing was written"
+    )
+    assert (code, ny.is_standby) == (0, True), text
 
 
 def test_killed_fenced_and_back(pair: Pair) -> None:
