@@ -70,7 +70,7 @@ def bundled() -> Path | None:
 def find_java(environment: Mapping[str, str] = os.environ, also: Callable[[], Path | None] = bundled) -> Java:
     """The Java to run Spark on; ``also`` tells of one more, asked last.
 
-    Raises ``DefinitionError``: there is none, it is too old, or lacks a module. A ``JAVA_HOME`` is taken at its word.
+    Raises ``DefinitionError``: there is none, it is too old, or lacks a module. A ``JAVA_HOME`` is used without a check.
     """
     named = environment.get("JAVA_HOME")
     if named:

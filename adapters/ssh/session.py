@@ -70,7 +70,7 @@ class ShowSession:
         """
         check_line(command, device=self.device.name)
         if not command.startswith(self._dialect.reading):
-            raise Forbidden(f"`{command}` does not only show something", device=self.device.name)
+            raise Forbidden(f"`{command}` may change something", device=self.device.name)
         before = self._talk
         talk = self._talking()
         return talk.exchange(command, echo_s=ECHO_S if talk is before else None)

@@ -165,7 +165,7 @@ _INT_DIGITS_MAX = 18
 _HALF = re.compile("[\ud800-\udfff]")
 
 
-# How PyYAML's sentence starts, ours, and a hint. Its own are never shown: some repeat what was written.
+# How PyYAML's sentence starts, ours, and a hint. PyYAML's are never shown: some repeat the text of the file.
 _TOO_DEEP = f"the file is nested deeper than {DEPTH_MAX} levels"
 _SENTENCES: Mapping[str, tuple[str, str]] = {
     "found character '\\t'": ("a tab is where only spaces are allowed", "indent with spaces"),

@@ -176,7 +176,7 @@ def cannot(site: SiteRead, check: str, message: str) -> Checked:
     """A check of a site that could not be made, and why."""
     code = f"{check.replace(' ', '-')}-unknown"
     finding = finding_of(
-        Level.UNKNOWN, code, message, "a check that could not be made is no good sign: make it by hand"
+        Level.UNKNOWN, code, message, "a check that could not be made proves nothing: make it by hand"
     )
     return Checked(check, "unknown", site=site.name, finding=finding)
 

@@ -1,6 +1,6 @@
 """What earlier runs took, as a table that a dry run reads its ranges from. Written by ``failover pipeline history``.
 
-Must never be read as a promise: every range says of how many runs it is, and simulated runs never speak for real ones.
+Must never be read as a promise: every range shows its number of runs, and simulated runs never count as real ones.
 """
 
 from __future__ import annotations

@@ -179,7 +179,7 @@ def check_names(place: Place, paths: Sequence[str]) -> None:
 
 def in_numbers(rows: DataFrame, ranges: Sequence[Range]) -> DataFrame:
     """The rows whose numbers are in ``ranges``."""
-    # The first half lets Spark leave out, behind every comparison, what to do with an empty value.
+    # The first half lets Spark omit the handling of an empty value after every comparison.
     return rows.where(f"sequence IS NOT NULL AND ({in_ranges(ranges)})")
 
 

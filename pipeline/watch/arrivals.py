@@ -2,7 +2,7 @@
 
 Each waits until one has come that is younger by the time allowed to late ones. So the events depend on the readings
 alone, never on how they came in batches, for as long as none is late. One that comes after a younger one was taken
-changes nothing any more; it is told as an event. What a reading means is for the courses of queues and links to say.
+changes nothing any more; it is told as an event. The meaning of a reading is decided where queues and links are followed.
 """
 
 from __future__ import annotations

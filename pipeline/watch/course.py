@@ -128,7 +128,7 @@ class Course(Arrivals[Read, Figures]):
         is progress, or one that only wavers would pass for it; publishers made the depths before. On an active site
         they continue: any fall shows that messages leave, and while the mate is bound a depth that does not grow is no
         standstill, since as many may leave as come; but it ends none. A first reading after longer than the window
-        starts again: no one knows what was meanwhile.
+        starts again: nothing is known of the time between.
         """
         reads = self.taken[:-1]
         if read.role is Role.STANDBY:

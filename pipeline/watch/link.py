@@ -176,7 +176,7 @@ class LinkCourse(Arrivals[LinkRead, LinkFigures]):
         """Did it send something, or become less far behind, and is it stalled?
 
         A counter that is lower than before is that of an instance that was started again. A first reading after longer
-        than the window starts again, as does one after the link was not connected: no one knows what was meanwhile.
+        than the window starts again, as does one after the link was not connected: nothing is known of the time between.
         """
         if read.behind_s is None:
             return

@@ -1,4 +1,4 @@
-"""What happened to an AMPS instance and its link, and how it stands: in the words and with the figures of
+"""What happened to an AMPS instance and its link, and its state now: in the words and with the figures of
 ``failover watch``. How many messages the mate lacks AMPS does not report, so that is always unknown."""
 
 from __future__ import annotations

@@ -150,7 +150,7 @@ class Ways(Generic[P, E]):
         if is_heard:
             yield "refused", Effect.REJECTED, pair, account, []
         yield "it does not leave", Effect.NOT_SENT, pair, account, []
-        yield "not obeyed, and no reply tells", Effect.DOUBTFUL, pair, account, []
+        yield "it had no effect, and no reply shows why", Effect.DOUBTFUL, pair, account, []
 
     def _resumed(
         self,

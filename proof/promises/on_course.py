@@ -54,7 +54,7 @@ def _turned_back(case: Case, lane: Passage, event: Plain) -> Iterator[Broken]:
     """Promises 1, 3 and 4: who rolls back was told to, knows what was obeyed, and cannot have passed the point of no
     return."""
     if not lane.told_to_revert and not lane.abort_at:
-        yield Broken(3, f"{lane.service}: rolls back, and no one decided that")
+        yield Broken(3, f"{lane.service}: rolls back without a decision")
     step, last = case.steps.get(lane.step), lane.last
     if step is None or last is None or last.item is not None or not last.may_have_obeyed:
         return

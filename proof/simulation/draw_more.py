@@ -15,7 +15,7 @@ from proof.simulation.story import FaultEvent, Part, Quirk, QuirkKind, Slow, Sou
 _THREADED = 0.4  # of all runs
 _SLOW, _QUIRKY, _SOUGHT, _SECRET, _KEYED, _LIMITED = 0.14, 0.12, 0.06, 0.2, 0.3, 0.08
 _QUIRKS: Sequence[QuirkKind] = ("mute", "swapped", "swapped", "broken session", "broken session", "host key")
-# Around what a lease lasts, what a reading may be old, and far beyond.
+# Close to the length of a lease and the maximum age of a reading, and far above both.
 _NAPS = (1.0, 11.0, 12.5, 13.5, 14.5, 16.0, 27.0, 29.0, 31.0, 40.0)
 _DIGESTS_ASKED = (0.5, 2.0, 5.0, 9.0, 20.0)
 _PEOPLE = ("bob", "eve", "dan", "ann")

@@ -33,7 +33,7 @@ from simulator.world.persistent import DAMAGE, Kept
 from simulator.world.store import WorldFile
 
 _STATE: TypeAdapter[State] = TypeAdapter(State)
-_QUIET_MAX = 600.0  # seconds: so often even a fabric in which nothing moves is looked after
+_QUIET_MAX = 600.0  # seconds: how often a fabric without changes is still processed
 _LEAST = 1e-9  # seconds: what a tick may be off the grid by the arithmetic of floats
 _SAME = 1e-6  # of a tick: the same, where ticks are counted
 FAMILY = "amps"

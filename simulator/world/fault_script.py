@@ -93,7 +93,7 @@ class FaultScript(ABC, Generic[StateFaultT, AskedT]):
         return None
 
     def fire(self, index: int, about: str | None) -> None:
-        """A state fault happens now, to what was hit; None for everything that it can happen to."""
+        """A fault of a state happens now at this place; None: at every place that can have it."""
         armed = self._armed[index]
         armed.fired_at = self._stage.moment
         if not isinstance(armed.fault.what, AnswerFault):

@@ -47,7 +47,7 @@ def _out_of_turn(harm: bool) -> Whole:
     return run
 
 
-@COURSE(3, "rolls back, and no one decided that")
+@COURSE(3, "rolls back without a decision")
 def _rolls_back_unasked(harm: bool) -> Whole:
     run = _acting()
     if not harm:

@@ -19,7 +19,7 @@ from orchestrator.model.readings import Reachability, Role
 class GuardObservation:
     """What one round found. ``here``: the guarded site, by service; ``there``: the role that its mate reports, None
     unknown; ``fence``: the guarded site's doors, None where they cannot be read. ``others``: services for which the
-    guarded site may be needed, so that its doors must stay open."""
+    guarded site may be needed, so that it must stay open to clients."""
 
     here: Mapping[str, Reachability]
     there: Mapping[str, Role | None]

@@ -18,7 +18,7 @@ from orchestrator.family.contract import BrowsedMessage, Endpoint, EndpointStats
 _ID, _SPOOLED, _STATE = "msgId", "spooledTime", "replicationState"
 _GROUP_ID = "replicationGroupMsgId"
 _SIZES = ("contentSize", "attachmentSize")
-# When it expires, whether it goes to the dead message queue, and what it may overtake: what else than a loss explains it.
+# When it expires, whether it goes to the dead message queue, and what it may overtake: other causes than a loss.
 _FATE = ("expiryTime", "dmqEligible", "priority")
 _MESSAGE = (_ID, _SPOOLED, _STATE, _GROUP_ID, *_SIZES, "redeliveryCount", *_FATE)
 _COUNTERS = ("spooledMsgCount", "deletedMsgCount", "msgs.count")

@@ -53,7 +53,9 @@ def is_explorable(runbook: Runbook) -> bool:
 def see_explorable(runbook: Runbook) -> None:
     """Raise ``DefinitionError`` for a runbook of a family without a model."""
     if not is_explorable(runbook):
-        raise DefinitionError(str(no_model(runbook, None).message), hint="lint and rehearse it by its own means")
+        raise DefinitionError(
+            str(no_model(runbook, None).message), hint="lint and rehearse it with the tools of its author"
+        )
 
 
 def no_model(runbook: Runbook, file: str | None) -> Finding:

@@ -27,7 +27,7 @@ class AmpsStage:
         self._layout = layout
         self._world = AmpsWorld(layout, clock)
         self._reference = AMPS_WORLDS.register(_NAME, self._world)
-        self._seen: tuple[int, dict[str, Any]] = (-1, {})  # at which revision of the world, and what
+        self._seen: tuple[int, dict[str, Any]] = (-1, {})  # the revision of the world, and the value
 
     @property
     def sites(self) -> Sequence[str]:

@@ -52,8 +52,8 @@ class Interfaced(Protocol):
 
 @runtime_checkable
 class Suspendable(Protocol):
-    """An appliance whose full replication queue may drop instead of refuse (docs/sources/solace-procedure.md,
-    uncontrolled 3)."""
+    """An appliance whose full replication queue may drop messages instead of refusing them
+    (docs/sources/solace-procedure.md, uncontrolled 3)."""
 
     def set_reject_on_discard(self, vpn: str, *, enabled: bool) -> None:
         """Raises ``Refused``."""

@@ -195,7 +195,7 @@ class Objects:
             msgSpoolUsage=round(view.usage_mb * _MEGABYTE),
             msgSpoolPeakUsage=round(view.high_water_mb * _MEGABYTE),
             maxMsgSpoolUsage=view.quota_mb,
-            # A life-time counter, never a depth: it only has to be no less than what is there now.
+            # A life-time counter, never a depth: it only must not be less than the present number.
             spooledMsgCount=view.messages + round(view.high_water_mb * _MEGABYTE),
             lowestMsgId=None,
         )
