@@ -225,7 +225,7 @@ class Step(_Strict):
     ``release`` it no longer does, and the action waits until no other service does. ``foresee``: the id of a later step
     with ``decide``, whose items are listed now. ``report``: what is read in the last round of the step only to be
     reported; that it cannot be read changes nothing. ``leaves``: what stays changed when the lane is rolled back, said by
-    the author, since nothing can undo the step.
+    the author, since nothing can undo the step; ``nothing`` if a rollback finds nothing to do.
 
     ``within``: how long a postcondition may take to show. ``patience``: how long an unknown reading is asked again
     before the step fails. ``settle``: how long after a doubtful action a negative reading is not believed, since the
@@ -265,6 +265,11 @@ class Step(_Strict):
     timeout: Duration | None = None
     attempts: int = Field(default=3, ge=1, le=20)
     point_of_no_return: bool = False
+
+    @property
+    def leaves_nothing(self) -> bool:
+        """Has a rollback nothing to do here, as the author says?"""
+        return self.leaves == "nothing"
 
     @model_validator(mode="after")
     def _one_shape(self) -> Step:

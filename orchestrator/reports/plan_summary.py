@@ -117,7 +117,7 @@ def _no_return(plan: ev.Plan) -> str:
         if step.point_of_no_return:
             return f"from step {number} of {len(steps)} on: {step.title}"
     for number, step in enumerate(steps, 1):
-        if step.changes and step.undo is None:
+        if step.changes and step.undo is None and not step.leaves_nothing:
             return f"step {number} of {len(steps)}: {step.title}"
     return "nothing; every change has an undo"
 

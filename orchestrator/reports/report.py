@@ -16,7 +16,7 @@ from orchestrator.model.facets import Facet
 from orchestrator.model.families import family_called
 from orchestrator.model.outcome import Effect
 from orchestrator.model.readings import is_backlog
-from orchestrator.model.runbook import Progress, Side
+from orchestrator.model.runbook import Progress, Side, Step
 from orchestrator.reports.alarms import alarms_of
 from orchestrator.reports.approval import ApprovalStory, DecisionReport, decision_of
 from orchestrator.reports.document import BothActiveReport, GapReport, LeftBehind, StepReport, StepStatus
@@ -59,7 +59,7 @@ class _LaneStory:
         self._account(event)
         match event:
             case ev.StepStarted():
-                step = self._plan.runbook.steps[self._plan.runbook.index_of(event.step)]
+                step = self._step(event.step)
                 self._began[event.step], self._waits_for = at, step.progress
                 self.steps[event.step] = StepReport(id=event.step, title=step.title, status="under way")
             case ev.StepDone():
@@ -79,6 +79,9 @@ class _LaneStory:
             case ev.Observed():
                 self._observed(event)
 
+    def _step(self, name: str) -> Step:
+        return self._plan.runbook.steps[self._plan.runbook.index_of(name)]
+
     def _account(self, event: ev.Event) -> None:
         """What was changed and not rolled back, and whether an abort that was asked for was not done."""
         match event:
@@ -88,7 +91,7 @@ class _LaneStory:
                     self._changes[event.intent] = event.step
             case ev.ActionEnded(effect=Effect.REJECTED | Effect.NOT_SENT) | ev.DoubtResolved(partly=False):
                 self._changes.pop(event.intent, None)
-            case ev.UndoDone(skipped=""):
+            case ev.UndoDone() if not event.skipped or self._step(event.step).leaves_nothing:
                 self._changes = {one: step for one, step in self._changes.items() if step != event.step}
             case ev.AbortDeclined() if not self._is_reverting:
                 self.not_aborted = event.reason

@@ -122,9 +122,11 @@ class Judge(Generic[P, E]):
 
     def _undone(self, account: Account[E], pair: P, event: ev.UndoDone) -> tuple[Account[E], list[str]]:
         undo = self._steps[event.step].undo
+        kept = tuple(step for step in account.changes if step != event.step)
+        if self._steps[event.step].leaves_nothing:
+            return account._replace(changes=kept), []
         if event.skipped or undo is None:
             return account, []
-        kept = tuple(step for step in account.changes if step != event.step)
         is_so = self._family.is_so(pair, change_of(undo.do))
         return account._replace(changes=kept), [] if is_so else ["not-done"]
 

@@ -281,6 +281,25 @@ def test_a_change_without_an_undo_is_not_reverted() -> None:
     assert "what these steps changed is not undone: batch (ny: ensure stop-batch)" in ended.reason
 
 
+def test_what_leaves_nothing_is_reverted() -> None:
+    """A step whose author says that a rollback finds nothing to do there is passed over, done or in doubt: unattended
+    the lane ends reverted, and nothing is called left."""
+    plan = a_plan({**BATCH, "leaves": "nothing"}, DEMOTE, ACTIVATE)
+    proven = a_lane(
+        stage=Stage.PROVE, intents=(Intent(1, "set_role", 1, None, T0, effect=Effect.ACCEPTED, ended_at=T0),)
+    )
+    (done,) = [one for one in all_events(plan, proven, T0) if isinstance(one, ev.StepDone)]
+    assert done.reversible
+    doubtful = proving(Effect.DOUBTFUL, abort=ev.AbortAsked(by="ann", reason="no"), stage=Stage.FAILED, changed=True)
+    (revert,) = decide(plan, doubtful, T0, attended=False).events
+    assert revert == ev.RevertStarted(why="aborted by ann: no", undo=("batch",), left=())
+    lane = a_lane(step=1, stage=Stage.FAILED, failure="it was refused", changed=True, undo=("batch",))
+    skipped, ended = all_events(plan, lane, T0)[-2:]
+    assert skipped == ev.UndoDone(step="batch", skipped="there is nothing to roll back")
+    assert isinstance(ended, ev.LaneEnded)
+    assert ended.outcome is ev.Outcome.REVERTED
+
+
 def test_what_is_left_is_remembered_from_its_step() -> None:
     """A step that may have been obeyed and has no undo is left; so is the one that failed in doubt."""
     done = after(proving(Effect.ACCEPTED), Next(events=(ev.StepDone(step="batch"),)), T0)

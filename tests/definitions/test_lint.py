@@ -348,8 +348,14 @@ def test_stop_and_wait_are_always_legal_unattended(found: Found) -> None:
 
 
 def test_what_stays_changed_may_be_left_by_name(found: Found) -> None:
-    """Law: a step before the point of no return needs no undo whose author says what stays changed."""
-    assert found(CLEAN.replace(UNDO, "    leaves: the role\n")) == []
+    """Law: a step before the point of no return needs no undo whose author says what stays changed; but then no gate may
+    revert unattended, since that rollback could not end. Where nothing is left, it can."""
+    [finding] = found(CLEAN.replace(UNDO, "    leaves: the role\n"))
+    assert (finding.code, finding.level) == ("stuck-unattended", "warning")
+    assert "leaves the role" in finding.message
+    stopping = CLEAN.replace(UNDO, "    leaves: the role\n").replace("unattended: revert", "unattended: stop")
+    assert found(stopping) == []
+    assert found(CLEAN.replace(UNDO, "    leaves: nothing\n")) == []
 
 
 def test_a_timeout_alone_ends_a_wait(found: Found) -> None:

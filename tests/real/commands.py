@@ -71,5 +71,5 @@ class Operator:
     def run(self, *words: str) -> tuple[int, str]:
         """The exit code of a command, and what it said."""
         process = self.start(*words)
-        out, _ = process.communicate(timeout=180)
+        out, _ = process.communicate(timeout=300)
         return process.returncode, out

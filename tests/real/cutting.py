@@ -13,13 +13,12 @@ from tests.real.relay import Relay
 SLOW_S = 0.5
 
 
-def impatient(folder: Path, name: str, patience: str = "grace: 30s", less: str = "grace: 1s") -> str:
-    """A copy of a shipped runbook that waits 1 s for a link in place of 30, so that a test need not; or with another
-    ``patience``, of which it has ``less``."""
+def impatient(folder: Path, name: str) -> str:
+    """A copy of a shipped runbook that waits 1 s for a link in place of 30, so that a test need not."""
     text = (ROOT / f"runbooks/{name}.yaml").read_text()
-    assert patience in text
+    assert "grace: 30s" in text
     copy = folder / "impatient.yaml"
-    copy.write_text(text.replace(patience, less))
+    copy.write_text(text.replace("grace: 30s", "grace: 1s"))
     return str(copy)
 
 

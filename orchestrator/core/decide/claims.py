@@ -71,7 +71,7 @@ def may_undo(plan: ev.Plan, lane: Lane, step: Step) -> bool:
     """Is what the present step did this run's to undo? Of a whole site that is only what it saw otherwise before: a door
     that may have been shut already is not opened."""
     if step.undo is None:
-        return False
+        return step.leaves_nothing
     return step.claim != "hold" or any(was_otherwise(plan, lane, step.expect, intent) for intent in lane.intents)
 
 

@@ -217,8 +217,9 @@ def revert(plan: ev.Plan, lane: Lane, now: float, attended: bool) -> Next:
     step = plan.runbook.steps[plan.runbook.index_of(lane.undo[-1])]
     if lane.stage is Stage.FAILED:
         return _failure_gate(plan, lane, step.id, ("retry", "stop"), "stop", attended)
-    if step.undo is None:  # as in a record of 0.1.0, which passed over them
-        return emit(ev.UndoDone(step=step.id, skipped="this step has no undo"))
+    if step.undo is None:  # or as in a record of 0.1.0, which passed over them
+        why = "there is nothing to roll back" if step.leaves_nothing else "this step has no undo"
+        return emit(ev.UndoDone(step=step.id, skipped=why))
     task = Task(step.id, step.undo.require, step.undo.do, step.undo.expect, step, undo=True)
     return act(plan, lane, task, now)
 

@@ -62,6 +62,7 @@ def lint(
         told += _wait(step, path)
         told += _gates(step, path, is_after=point is not None and index > point)
         told += _decided_in(runbook, index)
+    told += _stuck_unattended(runbook)
     return findings_of(told, file=file, lines=lines)
 
 
@@ -250,6 +251,22 @@ def _gates(step: Step, path: Path, *, is_after: bool) -> Iterator[Diagnostic]:
             sentence = f"gate {gate.name} retries unattended, and nothing ends that"
             hint = "wait lasts wait_at_most and then stops"
             yield Diagnostic((*gate.path, "unattended"), Level.ERROR, "unattended-retry", sentence, hint)
+
+
+def _stuck_unattended(runbook: Runbook) -> Iterator[Diagnostic]:
+    """A rollback that no one attends cannot end while a change stays: that is for a person to accept. What is done to
+    items was decided on before."""
+    for index, step in enumerate(runbook.steps):
+        if not step.leaves or step.leaves_nothing or step.undo is not None or step.for_each is not None:
+            continue
+        later = (gate for one in runbook.steps[index:] for gate in _gates_of(one, ()) if gate.unattended == "revert")
+        gate = next(later, None)
+        if gate is not None:
+            sentence = f"gate {gate.name} reverts unattended, and ends stuck: step {step.id} leaves {step.leaves}"
+            hint = (
+                "give the step an undo, or let the gate stop; `leaves: nothing` if a rollback has nothing to do there"
+            )
+            yield Diagnostic(("steps", index, "leaves"), Level.WARNING, "stuck-unattended", sentence, hint)
 
 
 def _decided_in(runbook: Runbook, index: int) -> Iterator[Diagnostic]:
