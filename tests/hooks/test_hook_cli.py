@@ -151,7 +151,7 @@ def test_a_run_that_is_led_is_left_to_its_process(shell: Shell, tmp_path: Path) 
     journal = Journal.at(shell.state / "journal.sqlite")
     recorded = record(journal, shell.clock, plan_with(a_hook("log", command=["sh", "-c", f"cat >> {log}"])))
     flushed = shell("hooks", "flush")
-    assert flushed.code == 0 and "tells hook log by itself" in flushed.err
+    assert flushed.code == 0 and "delivers to hook log itself" in flushed.err
     assert shell("hooks", "drop", "run-1").code == 8
     assert shell("hooks", "list", "--json").values[0]["led"] is True
     assert not log.exists()
