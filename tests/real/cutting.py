@@ -33,12 +33,14 @@ def cut_in_drain(pair: Operator, way: Relay, words: list[str], *, seed: int, clo
     return code, said
 
 
-def cut_after(pair: Operator, cut: Callable[[], None], words: list[str], *, seed: int, line: str) -> tuple[int, str]:
+def cut_after(
+    pair: Operator, cut: Callable[[], None], words: list[str], *, seed: int, line: str, spared: int = 0
+) -> tuple[int, str]:
     """Run a move, and ``cut`` once it says a ``line``; the exit code, and what was said. Runs with an odd ``seed`` are
-    killed later and resumed."""
+    killed ``spared`` lines later, or after some more, and resumed."""
     chance = random.Random(seed)
     said, after_cut = "", None
-    kill_after = chance.randint(1, 4) if seed % 2 else None
+    kill_after = spared + chance.randint(1, 4) if seed % 2 else None
     with pair.start(*words) as process:
         assert process.stdout is not None  # it is a pipe
         for one in process.stdout:
