@@ -95,6 +95,22 @@ def test_the_way_back_beside_a_record_that_was_edited(shell: Shell) -> None:
     assert shell(*back, "--accept-risk", "the desk agrees").code == 0
 
 
+def test_a_repair_beside_a_record_that_was_edited(shell: Shell) -> None:
+    """Law: a record that does not prove itself does not stop a repair. A note says that nothing was read from it."""
+    shell("controlled", "--vpn", "Risk_VPN", "--yes")
+    edited = shell.run_name()
+    with sqlite3.connect(shell.state / "journal.sqlite") as journal:
+        journal.execute("UPDATE events SET event = replace(event, '{', '{ ') WHERE run = ? AND seq = 1", (edited,))
+    journal.close()
+    shell.disturb("at 0s: role ny standby")
+    shell.clock.advance(5)
+    repaired = shell("repair", "--vpn", VPN, "--site", "ny", "--accept-loss", "the desk agrees", "--yes")
+    assert repaired.code == 0, repaired.err
+    problem = f"run {edited}: record 1 is not what was written"
+    notes = shell("runs", "list", "--json").values[0]["notes"]
+    assert sum(problem in note for note in notes) == 1, notes
+
+
 def test_a_record_that_was_edited(shell: Shell) -> None:
     """Law: a run whose record does not prove itself is not gone on with; the others stay usable, and are listed."""
     shell("controlled", "--vpn", VPN, "--yes", "--xa", "stop")

@@ -96,8 +96,10 @@ def with_readings(tools: Tools, plan: ev.Plan) -> ev.Plan:
             history = History(journal, _sites_of(plan))
             notes = tuple(note for service in plan.services for note in history.both_active(service))
             before = (*was_standby(history, plan), *before)
-    except JournalCorrupt:  # the plan reports already that this record has nothing
-        notes = ()
+    except JournalCorrupt as error:
+        # Where an earlier reading of the record failed by the same error, a note says so already.
+        is_noted = any(str(error) in note for note in plan.notes)
+        notes = () if is_noted else (f"the record does not show when both sites were active: {error}",)
     return plan.model_copy(update={"notes": (*plan.notes, *notes), "read_before": before})
 
 
