@@ -1,1 +1,1 @@
-"""Device families. Each folder speaks to one kind of device; none of them decides anything."""
+"""Device families. Each folder controls one kind of device; none of them decides anything."""

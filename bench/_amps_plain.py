@@ -1,7 +1,8 @@
-"""The nine checks of AMPS as anybody would write them first: every instance against every other, nothing remembered.
+"""A simple implementation of the nine checks of AMPS: every instance against every other, without a cache.
 
-It is the yardstick of ``amps_validate``, and the second opinion of its tests: it shares the model with the product,
-and none of its look-ups. It knows the defaults of the assumptions only, and literal topics or expressions alike.
+``amps_validate`` measures the product against it, and the tests of ``amps_validate`` compare the results. It shares the
+model with the product, but none of its lookups. It supports only the default assumptions. It treats literal topics and
+expressions in the same way.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ Failure = tuple[str, str, str, str, str]  # check, source, destination, topic, m
 
 
 def plain_loop(instances: Sequence[Instance]) -> set[Failure]:
-    """The checks in force that fail, for every pair of instances and every topic that any file names."""
+    """The active checks that fail, for every pair of instances and every topic that any file names."""
     topics = {topic for instance in instances for topic in _named(instance)}
     failures: set[Failure] = set()
     for source in instances:

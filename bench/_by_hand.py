@@ -1,4 +1,4 @@
-"""What an operator who knows DuckDB would type: the algorithm of ``bench.reconcile``, as a process of its own."""
+"""The algorithm of ``bench.reconcile`` as an operator with DuckDB knowledge would type it, in a separate process."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from bench._text import DRILL, FINGERPRINTS, SEEN
 
 
 def found(left: Path, right: Path, width: int) -> dict[str, int]:
-    """How many messages are missing, extra, duplicate, changed and displaced."""
+    """The numbers of missing, extra, duplicate, changed and displaced messages."""
     with duckdb.connect() as connection:
         for number, side in enumerate((left, right)):
             connection.execute(

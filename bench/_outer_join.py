@@ -1,4 +1,4 @@
-"""What reconciling is measured against: every message of two sites beside its counterpart, by a full outer join."""
+"""The comparison for the reconcile benchmark: a full outer join of every message of two sites with its counterpart."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ _STREAM = (*KEY, "stream")
 
 
 def bare(spark: SparkSession, sides: tuple[Side, Side]) -> Mapping[str, int]:
-    """How many messages are missing, extra, changed, duplicate, in all. Neither is the order judged, nor an endpoint
-    told from another."""
+    """The total numbers of missing, extra, changed and duplicate messages. The order is not judged, and the numbers are
+    not split by endpoint."""
     left, right = (_named(rows, letter) for rows, letter in zip(_rows(spark, sides), "lr", strict=True))
     joined = left.join(right, [*KEY, "message_id"], "full_outer")
     counted = joined.agg(
@@ -46,8 +46,8 @@ def _named(rows: DataFrame, letter: str) -> DataFrame:
 
 
 def whole(spark: SparkSession, sides: tuple[Side, Side]) -> Mapping[str, int]:
-    """What a reconciliation counts, for every endpoint: what each site holds, since when, missing, extra, changed,
-    duplicate, and how often the order is broken. What is missing or extra is not explained."""
+    """The counts of a reconciliation, for every endpoint: the messages of each site with their times, missing, extra,
+    changed and duplicate messages, and breaks of order. Missing and extra messages are not explained."""
     left, right = (_by_message(rows, letter) for rows, letter in zip(_rows(spark, sides), "lr", strict=True))
     endpoints = _by_endpoint(left.join(right, [*_STREAM, "message_id"], "full_outer")).collect()
     names = ("missing", "extra", "duplicate", "changed", "displaced")
@@ -68,7 +68,8 @@ def _by_message(rows: DataFrame, letter: str) -> DataFrame:
 
 
 def _by_endpoint(joined: DataFrame) -> DataFrame:
-    """The order is judged in pieces, then where they meet: else one task would sort half of all messages."""
+    """Count by endpoint. The order is judged in pieces, then between pieces; otherwise one task would sort half of all
+    messages."""
     is_common = F.col("n_l").isNotNull() & F.col("n_r").isNotNull()
     messages = joined.select(
         "*",

@@ -1,4 +1,4 @@
-"""Simulated pairs for the benchmarks, and one way to lead a run over them, with the product's own parts."""
+"""Simulated pairs for the benchmarks, and functions that run a plan over them with the product's own parts."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ SITES = ("ny", "nj")
 
 @dataclass(frozen=True, slots=True)
 class Bench:
-    """A world with ``services``, and the plan that moves them all."""
+    """A simulated world, and the plan that moves all its services."""
 
     world: World
     plan: ev.Plan
@@ -70,7 +70,7 @@ def bench_pair(
 
 
 def lead(bench: Bench, *, threads: bool) -> Run:
-    """Lead the run to its end; journal and leases in a SQLite file of its own."""
+    """Lead the run until it is finished, with journal and leases in a separate SQLite file."""
     with TemporaryDirectory() as folder:
         journal = Journal.at(Path(folder) / "journal.sqlite")
         run = lead_in(journal, bench, threads=threads)
@@ -79,7 +79,7 @@ def lead(bench: Bench, *, threads: bool) -> Run:
 
 
 def lead_in(journal: Journal, bench: Bench, *, threads: bool) -> Run:
-    """The same in a journal of the caller's, as run ``bench``."""
+    """Lead the run until it is finished, in the caller's ``journal``, as run ``bench``."""
     created = ev.RunCreated(plan=bench.plan, by="bench", version="bench")
     held = hold_new(journal, bench.clock, "bench", created)
     run = Engine(journal, *held, _fleet(bench, held.lease, threads), bench.clock, by="bench").run()

@@ -1,4 +1,4 @@
-"""The algorithm of reconciling, written by hand for DuckDB: fingerprints, a closer look, the order."""
+"""The algorithm of reconciling, written by hand for DuckDB: fingerprints, a closer check, the order."""
 
 from __future__ import annotations
 

@@ -1,9 +1,9 @@
-"""AMPS validation against a plain pairwise loop, and its growth to a thousand instances of a hundred topics.
+"""AMPS validation against a plain pairwise loop, and its growth to a thousand instances with a hundred topics.
 
-The fabric is a ring of regions: two instances each, sync within the region, async to the next region and back. Half
-of an instance's topics are shared by all, half are its region's own; every tenth instance has a fault. The plain loop
-(``bench._amps_plain``) makes the nine checks alone, the product makes all of its rules too; both must find the same
-failures, or the benchmark stops.
+The fabric is a ring of regions with two instances each. Links are sync within the region, and async to the next region
+and back. Half of an instance's topics are common to all instances, and half belong to its region. Every tenth instance
+has a fault. The plain loop (``bench._amps_plain``) makes only the nine checks; the product also checks its other rules.
+Both must find the same failures, or the benchmark stops.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ ALONE = ((125, 100), (250, 100), (500, 100), (1_000, 100))
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """Seconds of both on one fabric, and whether they found the same."""
+    """Seconds of both programs on one fabric, and whether they found the same failures."""
 
     instances: int
     topics: int
@@ -55,7 +55,7 @@ def main() -> None:
 
 
 def compare(instances: int, topics: int) -> Comparison:
-    """Times the plain loop and the product on one fabric, and compares what they find."""
+    """Measures the plain loop and the product on one fabric, and compares their failures."""
     fabric = [parse_instance(text, f"{index}.xml") for index, text in enumerate(configurations(instances, topics))]
     start = time.perf_counter()
     plain = plain_loop(fabric)
@@ -67,7 +67,7 @@ def compare(instances: int, topics: int) -> Comparison:
 
 
 def failures(report: ValidationReport) -> set[Failure]:
-    """The checks in force that fail, of the nine, as the plain loop tells them."""
+    """The active checks of the nine that fail, in the form of the plain loop."""
     nine = set(Check)
     return {
         (each.check, each.source or "", each.destination or "", each.topic or "", each.message_type or "")
@@ -91,7 +91,7 @@ def alone(instances: int, topics: int) -> str:
 
 
 def configurations(instances: int, topics: int) -> list[str]:
-    """The XML of a ring of regions; both numbers are even. Every tenth instance leaves a topic out of its log."""
+    """The XML of a ring of regions. Both numbers must be even. Every tenth instance does not log one topic."""
     return [_configuration(index, instances, topics) for index in range(instances)]
 
 
@@ -118,7 +118,7 @@ def _configuration(index: int, instances: int, topics: int) -> str:
 
 
 def _mates(index: int, instances: int) -> Sequence[int]:
-    """The other instance of the region, and its counterparts in the next region and the one before."""
+    """The other instance of the region, and the counterparts in the next region and the region before."""
     near = [index ^ 1, (index + 2) % instances, (index - 2) % instances]
     return [mate for mate in dict.fromkeys(near) if mate != index]
 
@@ -140,7 +140,7 @@ def _entries(names: Sequence[str]) -> str:
 
 
 def instances_of(count: int, topics: int) -> list[Instance]:
-    """The same fabric as models, for tests."""
+    """The ring of regions as models, for tests."""
     return [parse_instance(text, f"{index}.xml") for index, text in enumerate(configurations(count, topics))]
 
 

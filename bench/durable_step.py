@@ -1,6 +1,6 @@
-"""What one durable step costs: an intent and an outcome on disk, against two bare SQLite commits in the same run.
+"""The cost of one durable step: an intent and an outcome on disk, against two bare SQLite commits in the same run.
 
-The journal is measured as it is by default, and signed.
+The journal is measured with its default settings, and with signatures.
 """
 
 from __future__ import annotations
@@ -26,13 +26,13 @@ _ROW = "x" * 220  # as long as the record of an intent
 
 
 def main() -> None:
-    """Print p50 and p99 of each, and the cost per lane and step of a run with many lanes."""
+    """Print p50 and p99 of each variant, and the cost per lane and step of a run with many lanes."""
     with TemporaryDirectory() as folder:
         bare = _bare(Path(folder) / "bare.sqlite")
         ours = _journal(Path(folder) / "journal.sqlite", None)
         generate(Path(folder) / "key")
         signed = _journal(Path(folder) / "signed.sqlite", Signer(Path(folder) / "key"))
-        # One after the other within each round, so that a busy disk hits all alike.
+        # Each round measures all variants in sequence, so a busy disk affects all of them equally.
         samples: tuple[list[float], list[float], list[float]] = ([], [], [])
         for _ in range(ROUNDS):
             samples[0].append(_timed(bare))

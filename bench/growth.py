@@ -1,4 +1,4 @@
-"""Time and memory of a whole run as the number of services grows. Each size runs in a process of its own."""
+"""Time and memory of a whole run as the number of services grows. Each size runs in a separate process."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ SIZES = (10, 100, 1_000)
 
 
 def main() -> None:
-    """Print seconds, peak memory and both divided by the number of services beyond the smallest run."""
+    """Print seconds and peak memory, seconds per service, and the added memory per service beyond the smallest run."""
     print("a whole run on injected time, by number of services")
     print(f"{'services':>9} {'seconds':>8} {'MiB':>7} {'ms each':>8} {'KiB each':>9}")
     base: tuple[float, float] | None = None

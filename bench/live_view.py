@@ -1,4 +1,4 @@
-"""What drawing the live view of 1, 24, 200 and 1,000 draining services takes of a core, at 80x24 and 200x50."""
+"""The share of a core for drawing the live view of 1, 24, 200 and 1,000 draining services, at 80x24 and 200x50."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ FRAMES = 50
 
 
 def main() -> None:
-    """Print the time of a picture, and the part of a core at the rate at which it is drawn."""
+    """Print the time of a picture, and the share of a core at the live view's drawing rate."""
     for services in (1, 24, 200, 1_000):
         run = _draining(services)
         for width, height in ((80, 24), (200, 50)):
@@ -61,7 +61,7 @@ def _draining(services: int) -> Run:
 
 
 def _seconds(run: Run, width: int, height: int) -> float:
-    """Processor time of one picture, drawn as a terminal gets it."""
+    """Processor time of one picture, drawn as for a terminal."""
     view = View(Positions(run.plan), 30.0, Signs(), Pane(), title="a run", full=dict.fromkeys(run.lanes, 4_000.0))
     console = Console(file=io.StringIO(), force_terminal=True, width=width, height=height)
     live = Live(

@@ -1,9 +1,9 @@
-"""How long a service has no active site, against what no procedure could do without.
+"""The time without an active site for a service, against the lower bound for any procedure.
 
-The lower bound for one service: the time its queue takes to drain, and then four half round trips and a whole one
-that nothing can overlap with the drain: the reply that shows depth 0, the listing of prepared transactions, and the
-way of the command that activates. Everything above it is ours: decisions, records, and one more reading of both
-roles right before the activation. The outage is the simulated world's own account, not the engine's.
+The lower bound for one service is the time its queue takes to drain, plus two round trips that cannot overlap with the
+drain. These are a half for the reply that shows depth 0, a whole for the listing of prepared transactions, and a half
+for the command that activates. The program needs all time above the bound: decisions, records, and one more reading of
+both roles right before the activation. The simulated world measures the outage, not the engine.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ def _measure(services: int, latency: float) -> None:
     with bench_pair(clock, services, latency=latency, backlog=backlog, drain_rate=DRAIN_RATE) as bench:
         lead(bench, threads=True)
         tallies = bench.world.tallies()
-    # The queues drain from the world's beginning on; what is left when a service is demoted is its drain time.
+    # The queues drain from the start of the world. The rest when a service is demoted is its drain time.
     bounds = [DRAIN_SECONDS - tally.outages[0][0] + 2 * latency for tally in tallies.values()]
     outages = [tally.outage_seconds for tally in tallies.values()]
     ratios = [outage / bound for outage, bound in zip(outages, bounds, strict=True)]

@@ -1,12 +1,12 @@
 """Reconciling two sites, against a bare scan, a full outer join and DuckDB on the same Parquet files.
 
-Half of the messages are in one of 200 endpoints; a few are missing, extra, duplicate, changed, out of order. Every
-way must find exactly these, or the benchmark stops. A new JVM is slow at first, so all ways run five times on small
-data before they are measured, in turn, on the large: three times; the full outer joins once where there are more than
-20 million rows, as they take minutes then. ``--rows`` counts both sides together.
+Half of the messages are in one of 200 endpoints. A few are missing, extra, duplicate, changed or out of order. Every
+method must find exactly these, or the benchmark stops. A new JVM is slow at first, so all methods run five times on
+small data. Then they are measured in turn, three times, on large data. Above 20 million rows the full outer joins run
+only once, because they take minutes. ``--rows`` counts both sides together.
 
-First the same question is asked from the shell, of 20,000 messages, by each engine and by DuckDB by hand: what an
-operator waits for, the start of the process included.
+The first part measures commands from the shell on 20,000 messages, for each engine and for DuckDB by hand. This is the
+time that an operator waits, including the start of the process.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ Found = Mapping[str, int]
 
 
 def main(rows: int = ROWS) -> None:
-    """Print seconds of each way and the ratios that matter. ``rows``: messages of both sides together."""
+    """Print the seconds of each method and the important ratios. ``rows``: messages of both sides together."""
     with tempfile.TemporaryDirectory(prefix="failover-bench-") as folder:
         place = Path(folder)
         _from_the_shell(place / "shell")
@@ -146,7 +146,7 @@ FROM {rows} GROUP BY service, endpoint, kind
 
 
 def _scan(spark: SparkSession, sides: tuple[Side, Side]) -> Found:
-    """The columns that a fingerprint needs, read once and folded by endpoint, each side by itself."""
+    """Read the columns of a fingerprint once, and aggregate them by endpoint, each side separately."""
     Spark(spark).open_sides(*sides, common_services(*sides))
     left, right = (spark.sql(_FOLDED.format(rows=rows)) for rows in ("rows_l", "rows_r"))
     left.union(right).collect()
@@ -167,7 +167,7 @@ def _reconcile(engine: Executor, sides: tuple[Side, Side]) -> Found:
 
 
 def by_hand(sides: tuple[Side, Side]) -> Found:
-    """Fingerprints by bucket, a closer look where they differ, and the order there, on the same files."""
+    """Fingerprints by bucket, a closer check of different buckets, and their order, on the same files."""
     return found(sides[0].place.local, sides[1].place.local, numbers_log2(*sides))
 
 

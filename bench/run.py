@@ -1,8 +1,8 @@
-"""Runs the benchmarks: every module beside this one, or those named on the command line.
+"""Runs the benchmarks: every module in this folder, or the modules named on the command line.
 
-A benchmark is a module ``bench/<name>.py`` whose docstring begins with its title, and whose ``main()`` prints its own
-table; it may take ``rows``, and then has a size of its own without. It measures on this machine, now; this file must
-never judge, store or compare figures.
+A benchmark is a module ``bench/<name>.py``. The first line of its docstring is its title, and its ``main()`` prints a
+table. ``main()`` may take ``rows``, with a default. Benchmarks measure this machine now. This file must never judge,
+store or compare figures.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from types import ModuleType
 
 
 def main(arguments: Sequence[str]) -> int:
-    """Run what ``arguments`` name, in alphabetical order. Returns the exit code: 2 for an unknown name."""
+    """Run the benchmarks named in ``arguments``, in alphabetical order. Returns the exit code: 2 for an unknown name."""
     known = names(Path(__file__).parent)
     parser = argparse.ArgumentParser(prog="make bench", description="Print figures, measured on this machine now.")
     parser.add_argument("names", nargs="*", metavar="NAME", help=f"which ones (default: all): {', '.join(known)}")
@@ -38,7 +38,7 @@ def main(arguments: Sequence[str]) -> int:
 
 
 def names(directory: Path) -> list[str]:
-    """The benchmarks in ``directory``; a module whose name begins with ``_`` only helps others."""
+    """The benchmarks in ``directory``. A module whose name starts with ``_`` is only a helper."""
     modules = sorted(path.stem for path in directory.glob("*.py"))
     return [name for name in modules if name != "run" and not name.startswith("_")]
 

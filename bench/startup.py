@@ -1,4 +1,4 @@
-"""How long each command takes to its first line and to its end, against `python -c "import typer"` in the same run."""
+"""The time of each command to its first line and to its end, against `python -c "import typer"` in the same run."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from typing import NamedTuple
 ROUNDS = 5
 _TYPER = ("-c", "import typer; print()")
 _PROGRAM = ("-c", "import sys; from orchestrator.cli.main import main; sys.exit(main())")
-# What operators type daily, and then the rest. In the record is one run, which is done.
+# Daily commands first, then the others. The record contains one finished run.
 _COMMANDS = (
     "--help",
     "status",
@@ -63,12 +63,12 @@ _COMMANDS = (
     "rehearse controlled Trading_VPN --fast",
     "simulate --seeds 2",
 )
-_COMPLETED = ("status ", "runs show ")  # a shell that completes the word behind it
+_COMPLETED = ("status ", "runs show ")  # the shell completes the word after each of these
 _AMPS = "<AMPSConfig><Name>one</Name><Group>ny</Group></AMPSConfig>"
 
 
 class _Taken(NamedTuple):
-    """Of one process: seconds, and seconds of CPU, to its first line and to its end."""
+    """Seconds and CPU seconds of one process, to its first line and to its end."""
 
     first_s: float
     first_cpu_s: float
@@ -77,7 +77,7 @@ class _Taken(NamedTuple):
 
 
 def main() -> None:
-    """Print the medians, and their ratios to those of ``import typer``."""
+    """Print the medians, and their ratios to the medians of ``import typer``."""
     with TemporaryDirectory() as folder:
         record = Path(folder) / "record"
         record.mkdir(mode=0o700)
@@ -95,7 +95,7 @@ def main() -> None:
 
 
 def _starts() -> Iterator[tuple[str, Sequence[str], Mapping[str, str]]]:
-    """By name: what is started, and what is added to its environment."""
+    """The programs to start: name, command, and additions to the environment."""
     yield "import typer", _TYPER, {}
     for command in _COMMANDS:
         yield command, [*_PROGRAM, *command.split()], {}
@@ -107,12 +107,12 @@ def _starts() -> Iterator[tuple[str, Sequence[str], Mapping[str, str]]]:
 
 def _surroundings(state: Path) -> dict[str, str]:
     kept = {name: value for name, value in os.environ.items() if not name.startswith("FAILOVER")}
-    kept.pop("PYTHONDONTWRITEBYTECODE", None)  # a program that is installed has its byte code
+    kept.pop("PYTHONDONTWRITEBYTECODE", None)  # an installed program has its byte code
     return {**kept, "FAILOVER_STATE": str(state), "PYTHONPATH": str(Path(__file__).parent.parent)}
 
 
 def _started(command: Sequence[str], environment: Mapping[str, str], folder: str) -> _Taken:
-    """Run it at a terminal, where nothing is typed."""
+    """Run the command in a terminal without input."""
     ours, its = os.openpty()
     start = time.perf_counter()
     process = subprocess.Popen(
@@ -121,7 +121,7 @@ def _started(command: Sequence[str], environment: Mapping[str, str], folder: str
     os.close(its)
     os.read(ours, 65536)
     first_s, first_cpu_s = time.perf_counter() - start, _cpu_s(process.pid)
-    with suppress(OSError):  # what a terminal answers once the last process is gone
+    with suppress(OSError):  # a terminal raises this error after the last process ended
         while os.read(ours, 65536):
             pass
     os.close(ours)
@@ -131,7 +131,7 @@ def _started(command: Sequence[str], environment: Mapping[str, str], folder: str
 
 
 def _cpu_s(pid: int) -> float:
-    """What it has used so far. Until its first line a command has one thread."""
+    """The CPU seconds of the process so far. Until its first line a command has one thread."""
     return int(Path(f"/proc/{pid}/schedstat").read_text().split()[0]) / 1e9
 
 

@@ -1,4 +1,4 @@
-"""How many records a second `failover runs verify` checks, in the journal and in an exported file."""
+"""The records a second that `failover runs verify` checks, in the journal and in an exported file."""
 
 from __future__ import annotations
 
@@ -21,9 +21,10 @@ ROUNDS = 3
 
 
 def main() -> None:
-    """Print the best of some rounds for each, over one run of many services that was signed at each commit.
+    """Print the best round of each variant, for one run of many services that was signed at each commit.
 
-    By the clock, and by the processor time of this process: on a busy machine only the second says what the code costs.
+    The figures are by clock time and by the processor time of this process. On a busy machine only the processor time
+    shows the cost of the code.
     """
     with TemporaryDirectory() as name, _recorded(Path(name)) as (journal, verifier):
         export = Path(name) / "run.jsonl"

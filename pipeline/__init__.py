@@ -1,7 +1,7 @@
-"""Questions that checking a screen cannot answer: did we lose anything, is it safe to go back, why do the sites differ.
+"""Answers three questions: did we lose anything, is it safe to fail back, why do the sites differ.
 
-It reads exports of both sites and kept readings, never a run in flight and never a device. It is the only home of
-PySpark, DuckDB and PyArrow; the modules that a reader of its reports needs (``evidence``, ``manifest``, ``verdict``)
-import none of them. An algorithm is text (``sql/``), which an engine carries out (``engines/``). Of the product it sees
-the nouns, the arithmetic and the reports; of the rest, only the command line sees it.
+This package reads exports of both sites and kept readings. It never reads a running run or a device. Only this package
+imports PySpark, DuckDB and PyArrow. The modules that a reader of its reports needs (``evidence``, ``manifest``,
+``verdict``) import none of them. The algorithms are SQL text (``sql/``), which an engine runs (``engines/``). The package
+imports the nouns, the arithmetic and the reports of the product. Outside, only the command line imports this package.
 """

@@ -1,4 +1,4 @@
-"""What is asked of a reconciliation, and what follows from the question and the manifests together."""
+"""The options of a reconciliation, and the values that follow from the options and the manifests."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from pipeline.sides import Side
 
 @dataclass(frozen=True, slots=True)
 class Ask:
-    """What to compare, and what is known besides. None: as the manifests say, or unknown.
+    """The options of a comparison. None: the manifests decide, or the value is unknown.
 
     ``active``: the site that serves clients now. ``failover_at``: seconds since the epoch. ``clock_skew_s``: how far
-    the brokers' clocks may be apart from ours. ``interval_s``: width of the intervals around the fail-over.
-    ``everything_above``: share of rows to be read in detail from which on nothing is left out first; from the same
-    share of rows to be read for it, all are read.
-    ``equal_duplicates``: also seek ids that both sites hold several times, which needs every row.
+    the brokers' clocks may differ from ours. ``interval_s``: width of the intervals around the fail-over.
+    ``everything_above``: a share of all rows. If more rows than this share are to be compared in detail, all rows are. If
+    the detailed comparison would read more than this share, all rows are read.
+    ``equal_duplicates``: also search for ids that both sites have several times. This search needs every row.
     ``numbers_log2``: how wide a bucket of fingerprints is (default: as ``pipeline.width`` judges).
     """
 
@@ -31,19 +31,19 @@ class Ask:
 
 
 def failover_of(left: Side, right: Side, ask: Ask) -> float | None:
-    """When the fail-over was: as asked, else as a manifest says."""
+    """The time of the fail-over: from ``ask``, else from a manifest."""
     told = (ask.failover_at, left.manifest.failover_at, right.manifest.failover_at)
     return next((moment for moment in told if moment is not None), None)
 
 
 def run_of(left: Side, right: Side, ask: Ask) -> str | None:
-    """The run that the exports were taken for: as asked, else as both manifests say."""
+    """The run that the exports belong to: from ``ask``, else from the manifests unless they disagree."""
     told = {run for run in (left.manifest.run, right.manifest.run) if run is not None}
     return ask.run or (told.pop() if len(told) == 1 else None)
 
 
 def active_of(left: Side, right: Side, ask: Ask, service: str) -> SideName | None:
-    """The site that serves clients: as asked, else the one whose manifest says so, unless both do."""
+    """The site that serves clients: from ``ask``, else from the manifests. None when both manifests claim it."""
     if ask.active is not None:
         return ask.active
     roles = [

@@ -1,4 +1,4 @@
-"""Puts the report together: counts from the jobs, times and roles from the manifests, the judgement on both."""
+"""Assembles the report from the counts of the jobs, the times and roles of the manifests, and the judgement on both."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from pipeline.verdict import Circumstances, clocks_apart, is_read, judge, recove
 
 
 def settings_of(left: Side, right: Side, ask: Ask, tallies: Mapping[EndpointKey, Tally]) -> list[Setting]:
-    """What the explanations of each endpoint's differences depend on."""
+    """The data that the explanations of each endpoint's differences depend on."""
     there = [_snapshots(side) for side in (left, right)]
     failover_at = failover_of(left, right, ask)
     return [
@@ -82,7 +82,7 @@ def assemble(
 
 
 def _endpoints(left: Side, right: Side, ask: Ask, tallies: Mapping[EndpointKey, Tally]) -> Iterator[EndpointReport]:
-    """Every endpoint of the services that both exports have, those without messages too."""
+    """Every endpoint of the services that both exports have, including endpoints without messages."""
     there_l, there_r = _snapshots(left), _snapshots(right)
     common = {one.name for one in left.manifest.services} & {one.name for one in right.manifest.services}
     for key in {*there_l, *there_r, *tallies}:
@@ -108,8 +108,8 @@ def _endpoints(left: Side, right: Side, ask: Ask, tallies: Mapping[EndpointKey, 
 
 
 def _holding(counted: Holding, snapshot: EndpointSnapshot | None) -> Holding:
-    """``counted`` with whether it is all there was; a manifest that tells another number makes it not whole. Of an
-    endpoint that is not there, nothing is all."""
+    """``counted`` with ``is_whole``: does it include all messages of the endpoint? If the manifest has another number,
+    it does not. An endpoint that does not exist is whole if no messages were counted."""
     if snapshot is None:
         return counted.model_copy(update={"is_whole": not counted.messages})
     is_whole = snapshot.is_whole if snapshot.messages == counted.messages else False
@@ -180,7 +180,7 @@ def _about_clocks(service: ServiceReport, ask: Ask) -> Iterator[Finding]:
 
 
 def _about(service: ServiceReport, left: Side, right: Side) -> Iterator[Finding]:
-    """What a person should check, of one service."""
+    """The findings about one service that an operator should check."""
     sites = {"left": left.manifest.site, "right": right.manifest.site}
     roles = {one.role for one in (left.manifest.service(service.name), right.manifest.service(service.name)) if one}
     if roles == {"active"}:

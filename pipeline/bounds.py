@@ -1,4 +1,4 @@
-"""The values that a column of an export may have, if others would overflow a sum or are not a date.
+"""The allowed values of columns whose other values would overflow a sum or are not a date.
 
 The footer of a file has the extremes of each column. If it has none, the column is read.
 """
@@ -19,7 +19,7 @@ _A_SECOND: Mapping[str, int] = {"ms": 1_000, "us": 1_000_000}
 
 @dataclass(frozen=True, slots=True)
 class Beyond:
-    """A value that no message can have. A moment is in the unit of its column. ``allowed``: a sentence."""
+    """A value that no message can have. A time is in the unit of its column. ``allowed``: a sentence for the operator."""
 
     column: str
     value: int
@@ -27,7 +27,7 @@ class Beyond:
 
 
 def beyond(parquet: pq.ParquetFile) -> Beyond | None:
-    """The first such value of a file whose columns have the right types; None where there is none."""
+    """The first ``Beyond`` value of a file whose columns have the right types; None if there is none."""
     for column, allowed in _ALLOWED.items():
         index = parquet.schema_arrow.get_field_index(column)
         if index < 0:

@@ -1,4 +1,4 @@
-"""Pictures for the pages, as SVG without a script: by Altair, where the extra ``charts`` is installed; else none."""
+"""Charts for the pages, as SVG without a script. They need Altair (the extra ``charts``); without it there are none."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from defusedxml.ElementTree import fromstring
 
 _SVG = "http://www.w3.org/2000/svg"
 _WIDTH, _HEIGHT = 860, 220
-# How wide a name may be. What is simulated is at its start, what tells rows apart at its end.
+# How wide a name may be. A name starts with the mark for simulated data, and the end tells rows apart.
 _LABEL = 380
 _SHORTENED = "length(datum.label) > 60 ? slice(datum.label, 0, 25) + '…' + slice(datum.label, -34) : datum.label"
 
 
 def stacked_bars(rows: Sequence[Mapping[str, object]], *, x: str, y: str, colour: str) -> Element | None:
-    """Bars over time: a stack for each moment ``x``, as high as ``y``, in as many colours as there are ``colour``. None
+    """Bars over time: a stack for each time ``x``, with the height ``y``, and a colour for each value of ``colour``. None
     without rows, or without the libraries."""
     if not rows:
         return None
@@ -37,8 +37,8 @@ def stacked_bars(rows: Sequence[Mapping[str, object]], *, x: str, y: str, colour
 
 
 def ranges(rows: Sequence[Mapping[str, object]], *, x: str) -> Element | None:
-    """A bar for each of ``rows``, in their order: under its ``name``, from ``low`` to ``high``, with a stroke at
-    ``middle`` and one at ``longest``, which may be None. None without rows, or without the libraries."""
+    """A bar for each of ``rows``, in their order: labelled with ``name``, from ``low`` to ``high``, with strokes at
+    ``middle`` and ``longest`` (which may be None). None without rows, or without the libraries."""
     if not rows:
         return None
     try:
@@ -63,10 +63,10 @@ def _element(text: str) -> Element | None:
         found: Element = fromstring(text)
     except ParseError:
         return None
-    # A page in HTML knows the element without its namespace.
+    # An HTML page needs the element name without its namespace.
     for one in found.iter():
         one.tag = str(one.tag).removeprefix(f"{{{_SVG}}}")
-        # Names of rows are in these, too, and Python leaves "<" in an attribute as it is.
+        # These attributes also contain names of rows, and Python does not escape "<" in an attribute.
         for name in [name for name in one.attrib if name.startswith("aria-")]:
             del one.attrib[name]
     return found

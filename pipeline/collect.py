@@ -1,9 +1,9 @@
 """Collects one site's messages into an export: resumable, with progress, in bounded memory.
 
-The device side is behind ``Source``. What was committed is never read again: after a crash the collection continues
-behind the last committed message, and what lay on disk beyond it is removed first. It commits by time as well as by
-rows, or a slow device would have to be read from its start again. This file must never decide what the messages
-mean.
+The device side is behind ``Source``. Committed messages are never read again. After a crash the collection first
+removes the uncommitted data from the disk, then continues after the last committed message. It commits by time as
+well as by rows; otherwise a slow device would have to be read from its start again. This file must never interpret
+the messages.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ ROWS_A_REPORT = 1_000
 
 @dataclass(frozen=True, slots=True)
 class Progress:
-    """How far a collection is. ``messages`` counts those of earlier attempts too; ``endpoint`` None: it has ended."""
+    """The progress of a collection. ``messages`` includes earlier attempts. ``endpoint`` None: the collection ended."""
 
     endpoints: int
     endpoints_total: int
@@ -35,7 +35,7 @@ class Progress:
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """What to collect, and what the manifest says of it."""
+    """What to collect, and the facts about it for the manifest."""
 
     site: str
     services: Sequence[ServiceSnapshot]
@@ -55,7 +55,7 @@ class Job:
         unknown: tuple[str, ...] = (),
         dumps: DumpsRead | None = None,
     ) -> Manifest:
-        """What is reported of it at its end."""
+        """The manifest of this job, written when the collection ends."""
         return Manifest(
             site=self.site,
             simulated=self.simulated,
@@ -83,11 +83,11 @@ def collect(
     observe: Observer = lambda _: None,
     bounds: Bounds | None = None,
 ) -> Manifest:
-    """Read everything ``source`` has into ``directory``; returns the manifest, which is then there too.
+    """Read everything ``source`` has into ``directory``; writes the manifest there and returns it.
 
     Raises ``DefinitionError`` when the directory holds another export, ``LeaseHeld`` when another process collects
-    into it, ``OutputLost`` when it cannot be written; what the source raises goes through. After any of these the same
-    call continues where this one stopped.
+    into it, ``OutputLost`` when the directory cannot be written. Errors of the source pass through. After any of these
+    errors, the same call continues where this call stopped.
     """
     with collecting(directory, Opening(site=job.site, run=job.run, started_at=clock.now())) as log:
         _Collection(source, directory, job, log, clock, observe, bounds).run()
@@ -95,7 +95,7 @@ def collect(
 
 
 class _Collection:
-    """One attempt."""
+    """One attempt at a collection."""
 
     def __init__(
         self,

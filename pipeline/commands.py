@@ -1,6 +1,6 @@
-"""The commands as functions, for the command line and for ``spark-submit`` alike. Prints nothing itself.
+"""The commands as functions, for the command line and for ``spark-submit``. They print nothing.
 
-Each imports what it needs when it is called: whoever asks one question does not wait for the libraries of the others.
+Each function imports its libraries when it is called, so a command does not wait for the libraries of other commands.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 Say = Callable[[str], None]
 PAGE = "history.html"
-# A journal's entry takes at least so many bytes of a dump.
+# A journal entry takes at least this number of bytes in a dump.
 _BYTES_AN_ENTRY = 1_000
 
 
@@ -37,7 +37,7 @@ def run_reconcile(
 ) -> Report:
     """Compare two exports; with ``out`` also write report and differences there, all or nothing.
 
-    Raises the errors of ``orchestrator.errors``; then nothing was written.
+    Raises the errors of ``orchestrator.errors``; nothing was written in that case.
     """
     from pipeline.reconcile import reconcile
     from pipeline.sides import Side, check_pair
@@ -102,7 +102,7 @@ def run_history(
 ) -> tuple[HistoryReport, Forecast]:
     """The history of exported runs and kept checks; with ``out`` also page, forecast and facts. Errors as above.
 
-    ``check`` raises where the forecast is not wanted, before anything is written.
+    ``check`` raises an error to refuse the forecast. It runs before anything is written.
     """
     from orchestrator.reports.forecast import NAME as FORECAST
     from orchestrator.reports.forecast import encoded as encoded_forecast
@@ -126,7 +126,7 @@ def run_history(
 
 @contextmanager
 def _engine(settings: Settings, places: Sequence[Place], rows: int, out: str | None, say: Say) -> Iterator[Executor]:
-    """The engine that suits, started only where its result can be put."""
+    """The engine that suits. It starts only if its result can be written to ``out``."""
     written = [] if out is None else [check_free(out)]
     name = chosen(settings, [*places, *written], rows)
     with engine_for(settings, name, rows, say) as engine:
@@ -137,7 +137,7 @@ def _engine(settings: Settings, places: Sequence[Place], rows: int, out: str | N
 
 
 def _entries_of(places: Sequence[Place]) -> int:
-    """About how many entries these dumps have."""
+    """The approximate number of entries of these dumps."""
     return sum(place.size() for place in places) // _BYTES_AN_ENTRY
 
 

@@ -1,7 +1,7 @@
-"""The record of a collection under way: which files count, which endpoints are done, where to continue.
+"""The record of a running collection: which files count, which endpoints are done, where to continue.
 
-One JSON object a line, each on disk before the next message is read. A last line that is torn never happened: its
-files are then swept away with everything else that no line names.
+The record has one JSON object a line. Each line is on disk before the next message is read. A partly written last line
+does not count. Its files are removed, like every other file that no line names.
 """
 
 from __future__ import annotations
@@ -32,8 +32,8 @@ class _Strict(BaseModel):
 
 
 class Opening(_Strict):
-    """The first line: whose collection this is, and of which dumps, if of dumps. One that says something else is not
-    resumed."""
+    """The first line: the site, the run and the dumps (if any) of this collection. A collection whose first line differs
+    is not resumed."""
 
     site: str
     run: str | None = None
@@ -42,7 +42,7 @@ class Opening(_Strict):
 
 
 class Halfway(_Strict):
-    """An endpoint that was read in part."""
+    """An endpoint that was partly read."""
 
     service: str
     name: str
@@ -60,12 +60,12 @@ class Halfway(_Strict):
 
     @property
     def cursor(self) -> Cursor:
-        """Behind which message it continues."""
+        """The message after which reading continues."""
         return Cursor(self.position, self.message_id)
 
 
 class Counted(_Strict):
-    """How many messages of one endpoint were found so far."""
+    """The number of messages of one endpoint found so far."""
 
     service: str
     name: str
@@ -79,8 +79,8 @@ class Counted(_Strict):
 
 
 class DumpMark(_Strict):
-    """How far dumps were read: ``done`` of them whole, of the next one ``found`` records up to ``offset``; and what was
-    found up to there. ``begins``: the oldest entry of each service's log, in microseconds."""
+    """How far dumps were read, and what was found up to there. ``done`` dumps were read whole. In the next dump,
+    ``found`` records were read up to ``offset``. ``begins``: the oldest entry of each service's log, in microseconds."""
 
     done: int
     offset: int = 0
@@ -92,8 +92,8 @@ class DumpMark(_Strict):
 
 
 class Commit(_Strict):
-    """What became certain at once. ``halfway``: the endpoint in the middle of which this was; ``mark``: where in the
-    dumps; ``quarantine``: files of what could not be read."""
+    """The data that one commit made durable. ``halfway``: the endpoint that was partly read at the commit. ``mark``: the
+    position in the dumps. ``quarantine``: files with the input that could not be read."""
 
     files: tuple[DataFile, ...] = ()
     endpoints: tuple[EndpointSnapshot, ...] = ()
@@ -104,13 +104,13 @@ class Commit(_Strict):
 
 
 class CommitLog:
-    """The record of one directory; holds it against every other process until closed."""
+    """The record of one directory. It locks the directory against every other process until it is closed."""
 
     def __init__(self, directory: Path, opening: Opening) -> None:
         """Start a collection in ``directory``, or continue with the one that is there.
 
-        Raises ``LeaseHeld`` when another process collects into it, ``DefinitionError`` when it is another person's, or
-        holds an export that has ended.
+        Raises ``LeaseHeld`` when another process collects into it, ``DefinitionError`` when the directory holds another
+        collection, or an export that has ended.
         """
         self._directory = directory
         self._stream = _held(directory / NAME)
@@ -131,7 +131,7 @@ class CommitLog:
 
     @property
     def endpoints(self) -> list[EndpointSnapshot]:
-        """Every endpoint that was read to its end."""
+        """Every endpoint that was read completely."""
         return [endpoint for commit in self.commits for endpoint in commit.endpoints]
 
     @property
@@ -141,12 +141,12 @@ class CommitLog:
 
     @property
     def mark(self) -> DumpMark | None:
-        """Where in the dumps to continue."""
+        """The position in the dumps to continue from."""
         return self.commits[-1].mark if self.commits else None
 
     @property
     def quarantine(self) -> list[DataFile]:
-        """Every file of what could not be read."""
+        """Every file with input that could not be read."""
         return [file for commit in self.commits for file in commit.quarantine]
 
     @property
@@ -155,13 +155,13 @@ class CommitLog:
         return self.commits[-1].next_file if self.commits else 1
 
     def commit(self, commit: Commit) -> None:
-        """Make it certain. Raises ``OutputLost``."""
+        """Write the commit to disk. Raises ``OutputLost``."""
         self._append(commit)
         self.commits.append(commit)
 
     def sweep(self) -> int:
-        """Remove every data file that no line names, and a manifest that was not written to its end. Returns how many
-        there were."""
+        """Remove every data file that no line names, and a partly written manifest. Returns the number of removed
+        files."""
         named = {self._directory / file.path for file in (*self.files, *self.quarantine)}
         strays = {path for pattern in _OURS for path in self._directory.glob(pattern)} - named
         for path in strays:
@@ -169,24 +169,25 @@ class CommitLog:
         return len(strays)
 
     def end(self, manifest: Manifest) -> Manifest:
-        """Write the manifest, which says all that this record did, and remove the record. Raises ``OutputLost``."""
+        """Write the manifest, which contains all facts of this record, and remove the record. Raises ``OutputLost``."""
         try:
             write_whole(self._directory / MANIFEST, manifest.encoded())
         except OSError as error:
             raise _lost(self._directory / MANIFEST, error) from error
-        (self._directory / NAME).unlink(missing_ok=True)  # by another process, while this one waited for the record
+        (self._directory / NAME).unlink(missing_ok=True)  # another process may have removed it
         return manifest
 
     def _begin(self, opening: Opening) -> None:
-        """Searched for only now: until we held the record, another process could end its export."""
+        """Start the record. The manifest is searched only now: before we held the lock, another process could end its
+        export."""
         if (self._directory / MANIFEST).exists():
             (self._directory / NAME).unlink(missing_ok=True)
             raise _finished(self._directory)
         self._append(opening)
 
     def close(self) -> None:
-        """Let others have the directory."""
-        with suppress(OSError):  # a failed append is tried once more; its failure was reported
+        """Release the directory for other processes."""
+        with suppress(OSError):  # closing tries a failed append again; the first failure was reported
             self._stream.close()
 
     def _append(self, line: BaseModel) -> None:
@@ -200,8 +201,8 @@ class CommitLog:
 
 @contextmanager
 def collecting(directory: Path, opening: Opening) -> Iterator[CommitLog]:
-    """The record of a collection into ``directory``, started or resumed; what no line of it names is removed.
-    One that was killed between its manifest and the removal of its record is ended once more.
+    """The record of a collection into ``directory``, started or resumed. Files that no line names are removed.
+    A collection that was killed after it wrote its manifest, but before it removed its record, is ended again.
 
     Raises ``DefinitionError`` when the directory holds an export that has ended, and the errors of ``CommitLog``.
     """
@@ -238,7 +239,7 @@ def _held(path: Path) -> BinaryIO:
 
 
 def _whole_lines(stream: BinaryIO) -> list[bytes]:
-    """The lines that were written to their end; what is behind them is cut off."""
+    """The lines that were written completely. Anything after them is cut off."""
     stream.seek(0)
     data = stream.read()
     end = data.rfind(b"\n") + 1

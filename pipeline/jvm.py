@@ -1,8 +1,8 @@
-"""The JVM that PySpark starts, as the system knows it: a child of this process, with its output in a file.
+"""The JVM that PySpark starts: a child process of this process, with its output in a file.
 
-PySpark tells no one which process it started, nor where its output shall go, so both are settled around its start: the
-output by the descriptors that a child inherits, the process by looking which child is new. Where the system does not
-list processes under ``/proc``, the JVM ends by itself when this process has ended.
+PySpark does not report which process it started, and cannot redirect the output of that process. So this module does both
+around the start: the child inherits the descriptors of the output, and the new child is the JVM. If the system does not
+list processes under ``/proc``, the JVM ends by itself after this process ended.
 """
 
 from __future__ import annotations
@@ -19,14 +19,14 @@ from pathlib import Path
 from typing import IO
 
 _LOOK_S = 0.02
-# So often a JVM that was asked to end is checked, which is ten seconds, before it is made to.
+# How often the JVM is checked after SIGTERM (ten seconds in total) before it gets SIGKILL.
 _LOOKS = 500
 _NOTED: list[int] = []
 
 
 @contextmanager
 def output_to(log: IO[bytes]) -> Iterator[None]:
-    """Within this block what this process starts writes to ``log``, and holds it for as long as it lives."""
+    """Processes that this process starts within this block write to ``log``. They keep it open until they end."""
     for stream in (sys.stdout, sys.stderr):
         with suppress(OSError, ValueError):
             stream.flush()
@@ -43,7 +43,7 @@ def output_to(log: IO[bytes]) -> Iterator[None]:
 
 @contextmanager
 def jvm_noted() -> Iterator[None]:
-    """Within this block a new child is the JVM, which ends with this process at the latest."""
+    """A child process that starts within this block is the JVM. It ends with this process at the latest."""
     before = _children()
     try:
         yield
@@ -54,15 +54,15 @@ def jvm_noted() -> Iterator[None]:
 
 
 def jvm_pid() -> int | None:
-    """The number of the JVM's process, if this process started one and the system tells."""
+    """The process id of the JVM; None if this process started no JVM, or the system does not list processes."""
     return _NOTED[-1] if _NOTED else None
 
 
 def end_jvm() -> None:
-    """End the JVM as it is, and wait for that: it removes its own files when it is asked to end."""
+    """End the JVM and wait until it ended. After SIGTERM it removes its own files."""
     while _NOTED:
         process = _NOTED.pop()
-        # When the JVM ends, a thread of PySpark would print that on the screen. Callers get an error instead.
+        # When the JVM ends, a thread of PySpark would print a message on the screen. Callers get an error instead.
         with redirect_stderr(io.StringIO()):
             for number in (signal.SIGTERM, signal.SIGKILL):
                 with suppress(ProcessLookupError):
@@ -84,11 +84,11 @@ def _has_ended(process: int) -> bool:
 
 
 def _children() -> set[int]:
-    """The processes that this one started and that have not been taken leave of."""
+    """The child processes of this process that it has not waited for."""
     found = set()
     for file in Path("/proc").glob("[0-9]*/stat"):
         with suppress(OSError, ValueError):
-            # The name in brackets may hold anything, so what is behind its last bracket counts.
+            # The name in brackets may contain any character, so read the fields after the last bracket.
             parent = file.read_text("utf-8", "replace").rpartition(")")[2].split()[1]
             if int(parent) == os.getpid():
                 found.add(int(file.parent.name))

@@ -1,10 +1,10 @@
-"""How an export lies on disk: the Parquet schema, the directories, and the check that given files fit both.
+"""The layout of an export on disk: the Parquet schema, the directories, and the check that files fit both.
 
     EXPORT/manifest.json
     EXPORT/site=ny/service=Trading_VPN/day=2026-11-20/part-00001.parquet
 
-The directories are partitions as Hive writes them, so any reader of Parquet sees the columns ``site``, ``service`` and
-``day`` (UTC, of ``spooled_at``) too. This file must never read a message.
+The directories are Hive partitions, so any Parquet reader also sees the columns ``site``, ``service`` and ``day`` (UTC,
+of ``spooled_at``). This file must never read a message.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ _ANY = (-(1 << 63), (1 << 63) - 1)
 _PIECE_BYTES = 4 << 20
 _AGAIN = "collect or copy it again"
 
-# Column, type, may it be empty, what it is. docs/how-to/pipeline.md shows this table; a test holds them together.
+# Column, type, may it be empty, meaning. docs/how-to/pipeline.md shows this table; a test checks that both are equal.
 COLUMNS: tuple[tuple[str, pa.DataType, bool, str], ...] = (
     ("endpoint", pa.string(), False, "name of the queue or topic endpoint; for AMPS the topic and message type"),
     ("kind", pa.string(), False, "`queue`, `topic-endpoint`; AMPS: `topic` (its log), `sow` (its records)"),
@@ -60,7 +60,7 @@ SCHEMA = pa.schema([pa.field(name, kind, nullable=empty) for name, kind, empty, 
 _REQUIRED = frozenset(name for name, _, empty, _ in COLUMNS if not empty)
 
 DICTIONARIES = ["endpoint", "kind", "stream", "replicated"]
-# A closer check reads whole pages: small ones, so that it reads little beside what it searches for.
+# A closer check reads whole pages. With small pages it reads few rows that it does not search for.
 ROWS_A_PAGE = 4_096
 _ENCODINGS = {
     "message_id": "DELTA_BYTE_ARRAY",
@@ -70,8 +70,8 @@ _ENCODINGS = {
 
 
 def open_parquet(stream: object) -> pq.ParquetWriter:
-    """A writer of this schema into ``stream``, with encodings that fit what the columns hold, and an index of pages:
-    who wants a range of numbers reads only these."""
+    """A writer of this schema into ``stream``, with encodings that fit the columns and an index of pages. The index lets
+    a reader of a range of numbers read only the pages of that range."""
     return pq.ParquetWriter(
         stream,
         SCHEMA,
@@ -86,7 +86,7 @@ def open_parquet(stream: object) -> pq.ParquetWriter:
 
 
 def partition_path(site: str, service: str, day: str) -> str:
-    """Where the files of one partition are, relative to the export."""
+    """The directory of the files of one partition, relative to the export."""
     return f"site={_escaped(site)}/service={_escaped(service)}/day={day}"
 
 
@@ -101,9 +101,9 @@ def day_of(spooled_at: float) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Footer:
-    """What the footer of a file tells: how many rows have no digest, lowest and highest number in ``sequence``, whether
-    any row may be of a message that is not replicated, or tell a priority, and which columns it does not have, all of
-    which may be empty."""
+    """The facts in the footer of a file. ``undigested``: the number of rows without a digest. ``numbers``: the lowest and
+    highest ``sequence``. ``has_local``: may any row be of a message that is not replicated? ``has_priorities``: may any
+    row have a priority? ``absent``: the missing columns; all of them may be empty."""
 
     undigested: int
     numbers: tuple[int, int]
@@ -113,11 +113,11 @@ class Footer:
 
 
 def check_files(place: Place, files: Sequence[DataFile], *, digests: bool = True) -> list[Footer]:
-    """Compare every file with the schema and the manifest, and return what the footers tell. ``digests``: read each file
-    whole, and compare its SHA-256 with the manifest's, where that has one.
+    """Compare every file with the schema and the manifest, and return the facts of the footers. ``digests``: read each
+    file whole, and compare its SHA-256 with the SHA-256 in the manifest, if the manifest has one.
 
-    Raises ``DefinitionError`` with file and column: not a whole Parquet file, a column that is missing, of another
-    type or with empty values, another number of rows; a file that is not the one that was collected.
+    Raises ``DefinitionError`` with file and column: not a whole Parquet file; a column that is missing, of another type
+    or with empty values; another number of rows; a file that differs from the collected file.
     """
     with ThreadPoolExecutor(_READERS) as pool:
         footers = list(pool.map(lambda file: _checked(place, file), files))
@@ -176,8 +176,8 @@ def _checked(place: Place, file: DataFile) -> Footer:
 
 
 def damaged_file(place: Place, files: Sequence[DataFile]) -> DefinitionError | None:
-    """Which of these files cannot be read to its end, and which column of it; None when all can. For an engine that
-    failed, and did not say where."""
+    """The error for the first file and column that cannot be read to the end; None when all can. Used when an engine
+    failed and did not name the file."""
     for file in files:
         for name in SCHEMA.names:
             try:
@@ -196,12 +196,12 @@ def _wrong_column(found: pa.Schema) -> str | None:
     for name, wanted, may_be_empty, _ in COLUMNS:
         index = found.get_field_index(name)
         if index < 0 and may_be_empty:
-            continue  # of an older release, or of another writer: its columns are unknown
+            continue  # a file of an older release, or of another writer, may lack this column
         if index < 0:
             return f"column {name} is missing"
         if not _fits(found.field(index).type, wanted):
             return f"column {name} is {found.field(index).type}, and must be {wanted}"
-    # DuckDB ignores the case of names, and reads the first of two.
+    # DuckDB ignores the case of column names. If two names differ only in case, it reads the first column.
     names = {name.lower(): name for name in SCHEMA.names}
     odd = next((one for one in found.names if names.get(one.lower(), one) != one), None)
     return None if odd is None else f"column {odd} differs from {names[odd.lower()]} only in capital letters"
@@ -220,8 +220,8 @@ def _fits(found: pa.DataType, wanted: pa.DataType) -> bool:
 
 
 def _empty_values(parquet: pq.ParquetFile, required: Collection[str]) -> dict[str, int]:
-    """Columns with empty values, and how many: by the footer's statistics, or, of the ``required`` ones that have none,
-    by reading them. A column that the file itself requires has none."""
+    """The number of empty values of each column that has any, from the statistics in the footer. ``required`` columns
+    without statistics are read, unless the file itself declares the column as required."""
     counts: Counter[str] = Counter()
     untold: set[str] = set()
     metadata = parquet.metadata
@@ -239,7 +239,7 @@ def _empty_values(parquet: pq.ParquetFile, required: Collection[str]) -> dict[st
 
 
 def _numbers(metadata: pq.FileMetaData) -> tuple[int, int]:
-    """Lowest and highest ``sequence``; of a group without statistics it may be any."""
+    """Lowest and highest ``sequence``; any number if a group has no statistics."""
     told = [one.statistics for one in _chunks(metadata, "sequence")]
     if not all(one is not None and one.has_min_max for one in told):
         return _ANY
@@ -247,12 +247,12 @@ def _numbers(metadata: pq.FileMetaData) -> tuple[int, int]:
 
 
 def _has_local(metadata: pq.FileMetaData) -> bool:
-    """May ``replicated`` say of any row that it is not? A group without statistics may have any value."""
+    """May any row be of a message that is not replicated? A group without statistics may have any value."""
     return any(_may_have(chunk, NOT_REPLICATED) for chunk in _chunks(metadata, "replicated"))
 
 
 def _has_priorities(metadata: pq.FileMetaData) -> bool:
-    """May any row tell its priority?"""
+    """May any row have a priority?"""
     chunks = [(chunk.statistics, chunk.num_values) for chunk in _chunks(metadata, "priority")]
     return any(told is None or not told.has_null_count or told.null_count < rows for told, rows in chunks)
 

@@ -1,9 +1,9 @@
-"""What killed processes left behind, and its removal: directories that name their owners, once these are proven dead.
+"""Removes directories that killed processes left behind. Each directory names its owners; all must be proven dead.
 
-No one's word is taken for it but the system's: each owner is known by its number and start on this machine
-(``orchestrator.journal.process_identity``). A JVM that is being started has no name yet; it is given a log that is
-locked, and holds the lock from its first moment to its last. What names no owner, is of another account or machine,
-or may be alive, stays.
+Only the system decides whether an owner is dead: an owner is identified by its process id and start time on this machine
+(``orchestrator.journal.process_identity``). A starting JVM has no identity yet. It gets a locked log file, and holds
+the lock from its start to its end. A directory stays if it names no owner, belongs to another account or machine,
+or has an owner that may be alive.
 """
 
 from __future__ import annotations
@@ -23,13 +23,13 @@ from orchestrator.journal.process_identity import holder_is_dead, holder_name
 
 OWNER = "owner"
 LOG = "spark.log"
-# Unfinished and half-removed folders have the owner in their name, since no file inside may name it.
+# Unfinished and half-removed folders have the owner in their name, because the file that names the owner may be absent.
 _BEFORE, _BEHIND, _TOKEN = ".failover-", ".passing", 8
 
 
 def make(folder: Path, jvm: int | None = None) -> Path:
-    """Make ``folder``, which says whose it is from its first moment, whenever this process is killed: it gets its own
-    name once ``claim`` is done. Returns it. Raises ``OSError``."""
+    """Make ``folder`` and return it. The folder names its owner at all times, even if this process is killed: it gets its
+    final name after ``claim``. Raises ``OSError``."""
     passing = _passing(folder.parent)
     try:
         passing.mkdir(0o700)
@@ -42,8 +42,8 @@ def make(folder: Path, jvm: int | None = None) -> Path:
 
 
 def remove(folder: Path) -> None:
-    """Remove ``folder``, which says whose it is to its last moment. Never fails: what cannot be removed is for whoever
-    sweeps after this process."""
+    """Remove ``folder``, which names its owner until it is gone. Never fails: a later ``sweep`` removes the remaining
+    files after this process ended."""
     passing = _passing(folder.parent)
     with suppress(OSError):
         folder.rename(passing)
@@ -59,19 +59,19 @@ def _owner_of(passing: Path) -> str:
 
 
 def claim(folder: Path, jvm: int | None = None) -> None:
-    """Say in ``folder`` that it is this process's, and that of its ``jvm``. Raises ``OSError``."""
+    """Write into ``folder`` that this process and its ``jvm`` own it. Raises ``OSError``."""
     owners = [holder_name()] if jvm is None else [holder_name(), holder_name(jvm)]
     write_private(folder, OWNER, "".join(f"{owner}\n" for owner in owners).encode())
 
 
 def hold(log: IO[bytes]) -> None:
-    """Lock ``LOG`` for this process and every one that is given it as its output. Raises ``OSError``."""
+    """Lock ``LOG`` for this process and every process that gets it as its output. Raises ``OSError``."""
     fcntl.flock(log, fcntl.LOCK_EX)
 
 
 def sweep(place: Path, pattern: str) -> None:
-    """Remove the directories in ``place`` that are called so, or were being made or removed, and whose owners are all
-    dead. Never fails: what cannot be removed stays for the next time."""
+    """Remove the directories in ``place`` whose owners are all dead: those that match ``pattern``, and unfinished or
+    half-removed ones. Never fails: a directory that cannot be removed stays for the next sweep."""
     with suppress(OSError):
         for folder in place.glob(pattern):
             with suppress(OSError):

@@ -1,8 +1,7 @@
-"""The manifest of an export: what was read, when, and whether it is whole. Needs neither Parquet nor Spark.
+"""The manifest of an export: what was read, when, and whether it is complete. Needs neither Parquet nor Spark.
 
-It is written last, so a directory without one is a collection that has not ended. It is what makes statements such as
-"the time between the two snapshots explains this" possible: without the times and counters of an endpoint they would
-be guesses.
+The manifest is written last, so a directory without a manifest is a collection that has not ended. Its times and
+counters of each endpoint prove statements such as "the time between the two snapshots explains this".
 """
 
 from __future__ import annotations
@@ -22,17 +21,17 @@ from pipeline.rows import Census, EndpointKey, Kind
 
 FORMAT = 1
 NAME = "manifest.json"
-# What a reader must know besides the format to read an export right. This release writes none of them.
+# Features that a reader must know, besides the format, to read an export correctly. This release writes none of them.
 FEATURES: frozenset[str] = frozenset()
 
 
 class _Strict(BaseModel):
-    # A later release may add what an older reader need not know: it leaves that out, and `features` has what it must.
+    # A later release may add optional fields: an older reader ignores them. Fields it must know are in `features`.
     model_config = ConfigDict(frozen=True, extra="ignore")
 
 
 class CensusModel(_Strict):
-    """``Census`` as it is written down."""
+    """``Census`` as the manifest stores it."""
 
     at: Moment
     messages: int | None = None
@@ -41,7 +40,7 @@ class CensusModel(_Strict):
 
     @classmethod
     def of(cls, census: Census) -> CensusModel:
-        """The same values."""
+        """A model with the values of ``census``."""
         return cls(
             at=census.at,
             messages=census.messages,
@@ -51,10 +50,10 @@ class CensusModel(_Strict):
 
 
 class EndpointSnapshot(_Strict):
-    """One endpoint as it was read: from when to when (seconds since the epoch, our clock), and how much.
+    """One endpoint as it was read: start and end of reading (seconds since the epoch, our clock), and the count.
 
-    ``begins_at``: of a log, by its own clock, when its oldest entry was written; what was older is gone. ``unread``:
-    pieces of what it was read from that are in quarantine.
+    ``begins_at``: for a log, the time of its oldest entry by the log's own clock; older entries are gone. ``unread``:
+    the number of pieces of the endpoint's input that are in quarantine.
     """
 
     service: str
@@ -69,15 +68,15 @@ class EndpointSnapshot(_Strict):
 
     @property
     def key(self) -> EndpointKey:
-        """What tells it from the others."""
+        """The key that identifies the endpoint."""
         return EndpointKey(self.service, self.name, self.kind)
 
     @property
     def is_whole(self) -> bool | None:
-        """Was every message read? None when the endpoint did not report its depth both before and after, as no dump does.
+        """Was every message read? None when the endpoint did not report its depth both before and after; dumps never do.
 
-        Messages may be consumed while they are read. Where the counters tell how many, exactly these may be absent;
-        where they do not, anything less than both depths is taken for an incomplete reading.
+        Messages may be consumed while they are read. If the counters give their number, at most that many may be absent.
+        Otherwise, fewer messages than both depths mean an incomplete reading.
         """
         if self.unread:
             return False
@@ -88,7 +87,7 @@ class EndpointSnapshot(_Strict):
         return self.messages >= (min(depths) if gone is None else depths[0] - gone)
 
     def deleted_between(self, start: float, end: float) -> int | None:
-        """At most this many messages left the endpoint between these moments; None when its counters do not say."""
+        """The largest number of messages that can have left the endpoint between these times; None without counters."""
         told = sorted(
             (census.at, census.deleted_total) for census in self.censuses if census.deleted_total is not None
         )
@@ -98,7 +97,7 @@ class EndpointSnapshot(_Strict):
 
 
 class ServiceSnapshot(_Strict):
-    """One service at this site. ``role`` as the site said it; ``was_interrupted``: did replication ever stop queueing?
+    """One service at this site. ``role``: as the site reported it. ``was_interrupted``: did replication stop queueing?
 
     ``was_interrupted`` true means messages exist that were never put into the replication queue (replication was
     disabled, or suspended by a full queue: docs/sources/solace-procedure.md, fail-back). None is unknown.
@@ -111,7 +110,7 @@ class ServiceSnapshot(_Strict):
 
 class DataFile(_Strict):
     """One Parquet file of the export; ``path`` is relative to it. ``sha256``: of the whole file, None in an export of
-    0.1.0. ``service``: whose messages it has; without it the name of the directory says so."""
+    0.1.0. ``service``: the service of its messages; if None, the directory name gives the service."""
 
     path: str
     rows: int = Field(ge=0)
@@ -121,7 +120,7 @@ class DataFile(_Strict):
 
     @property
     def of_service(self) -> str | None:
-        """Whose messages are in it; None where neither the manifest nor the path says so."""
+        """The service of its messages; None if neither the manifest nor the path names the service."""
         if self.service is not None:
             return self.service
         parts = (part.partition("=") for part in self.path.split("/")[:-1])
@@ -129,7 +128,7 @@ class DataFile(_Strict):
 
 
 class UnreadDump(_Strict):
-    """What of one dump could not be read: how many pieces and bytes, and why the first of them."""
+    """The unreadable part of one dump: the number of pieces and bytes, and the reason for the first piece."""
 
     file: str
     pieces: int
@@ -138,8 +137,8 @@ class UnreadDump(_Strict):
 
 
 class DumpsRead(_Strict):
-    """What an export was read from, when that were dumps. ``left_aside``: journal entries that are no messages, by
-    type. ``quarantine``: the files of the table with every piece that could not be read."""
+    """The dumps that an export was read from. ``left_aside``: journal entries that are not messages, by type.
+    ``quarantine``: the files of the table with every piece that could not be read."""
 
     dumps: int
     left_aside: dict[str, int] = Field(default_factory=dict)
@@ -148,9 +147,9 @@ class DumpsRead(_Strict):
 
 
 class Manifest(_Strict):
-    """The whole of it. Times are seconds since the epoch by the clock of the machine that collected.
+    """The whole manifest. Times are seconds since the epoch by the clock of the machine that collected.
 
-    ``unknown``: columns that what was read tells of no message. ``features``: what a reader must know to read it right.
+    ``unknown``: columns that the input has for no message. ``features``: what a reader must know to read it correctly.
     """
 
     format: int = FORMAT
@@ -175,17 +174,17 @@ class Manifest(_Strict):
         for file in self.files:
             if file.path.startswith("/") or ".." in file.path.split("/"):
                 raise ValueError(f"{file.path} is not inside of the export")
-            if file.path == "." or file.path != normpath(file.path):  # under two names a file would be read twice
+            if file.path == "." or file.path != normpath(file.path):  # a file with two names would be read twice
                 raise ValueError(f"{file.path or 'nothing'} is not the plain name of a file")
         return self
 
     @property
     def messages(self) -> int:
-        """How many messages the files hold."""
+        """The number of messages in the files."""
         return sum(file.rows for file in self.files)
 
     def rows_of(self, services: Collection[str]) -> int:
-        """How many messages the files of these services hold."""
+        """The number of messages in the files of these services."""
         return sum(file.rows for file in self.files if file.of_service in services)
 
     def service(self, name: str) -> ServiceSnapshot | None:
@@ -193,7 +192,7 @@ class Manifest(_Strict):
         return next((service for service in self.services if service.name == name), None)
 
     def encoded(self) -> bytes:
-        """As it is written."""
+        """The content of the manifest file."""
         return (self.model_dump_json(indent=1, exclude_none=True) + "\n").encode()
 
 
@@ -204,7 +203,7 @@ def _check_once(what: str, names: Collection[str]) -> None:
 
 
 def decode_manifest(data: bytes, file: str) -> Manifest:
-    """The manifest in ``data``. Raises ``DefinitionError`` with the file and the first thing wrong in it."""
+    """The manifest in ``data``. Raises ``DefinitionError`` with the file and its first fault."""
     try:
         manifest = Manifest.model_validate_json(data)
     except ValidationError as error:
@@ -227,5 +226,5 @@ def decode_manifest(data: bytes, file: str) -> Manifest:
 
 
 def fingerprint_of(data: bytes) -> str:
-    """What a report names this very manifest by."""
+    """The hash by which a report identifies this exact manifest."""
     return hashlib.sha256(data).hexdigest()

@@ -1,4 +1,4 @@
-"""Moments as people type them, and as documents tell them."""
+"""Times as people type them, and as documents contain them."""
 
 from __future__ import annotations
 

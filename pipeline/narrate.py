@@ -1,4 +1,4 @@
-"""A report in words, for a screen of 100 columns. Says nothing that the report does not hold."""
+"""A report in words, for a screen of 100 columns. The text contains only facts of the report."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _PLANS = {
 
 
 def lines_of(report: Report) -> Iterator[str]:
-    """Line by line."""
+    """The lines of the text."""
     if report.simulated:
         yield "SIMULATED"
     for service in report.services:

@@ -1,8 +1,8 @@
-"""A reconciliation as one HTML file: the verdict first, then each site and endpoint, what is missing, where it is, why,
-and what it would mean to go back. No script, and nothing loaded from anywhere.
+"""A reconciliation as one HTML file, without a script or external resources. The verdict comes first. Each site and
+endpoint follows, with the missing messages, their place, the reason, and the effect of failing back.
 
-Built as a tree of elements, so that a name in it can never become markup. The table is whole without the picture, which
-comes from Altair where the extra ``charts`` is installed.
+The page is built as a tree of elements, so a name can never become markup. The table is complete without the chart. The
+chart needs Altair (the extra ``charts``).
 """
 
 from __future__ import annotations
@@ -122,7 +122,7 @@ def _row(one: EndpointReport) -> tuple[str, ...]:
 
 
 def _whys(body: Element, report: Report, endpoints: Sequence[EndpointReport]) -> None:
-    """What only one site has, where, and what explains it."""
+    """Adds the messages that only one site has, with their site and explanation."""
     rows = []
     for one in endpoints:
         for site, found in ((report.left.site, one.missing), (report.right.site, one.extra)):
@@ -154,7 +154,7 @@ def _whys(body: Element, report: Report, endpoints: Sequence[EndpointReport]) ->
 
 
 def _going_back(body: Element, report: Report, service: ServiceReport, apart: Sequence[EndpointReport]) -> None:
-    """What would become of these messages."""
+    """Adds what would happen to these messages after a fail-back."""
     if service.active is None or not apart:
         return
     serving, restored = (report.left, report.right) if service.active == "left" else (report.right, report.left)

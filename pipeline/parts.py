@@ -1,7 +1,7 @@
 """Writes messages into Parquet files, one set of files for each partition, in bounded memory.
 
-A file has a name that readers overlook until ``close_all`` has ended it: no one ever sees half of one. What was closed
-is on disk, and only then named to the caller.
+A file that is being written has a name that readers ignore, so a reader never sees a partial file. A closed file is on
+disk before its name is returned to the caller.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ UNFINISHED = ".unfinished"
 
 @dataclass(frozen=True, slots=True)
 class Bounds:
-    """How much is held in memory and open at once, and how large a file becomes; rows are counted over all files."""
+    """Limits for memory, open files and the size of a file. ``rows_buffered`` is counted over all files."""
 
     rows_buffered: int = 262_144
     files_open: int = 8
@@ -36,7 +36,7 @@ class Bounds:
 
 
 class _Digested:
-    """A file being written, with the SHA-256 of what went into it."""
+    """A file being written, with the SHA-256 of its content."""
 
     def __init__(self, path: Path) -> None:
         self._stream: IO[bytes] = path.open("wb")
@@ -65,7 +65,7 @@ class _Digested:
 
 @dataclass(slots=True)
 class _Part:
-    """One file being written. ``rows`` counts what is in it, ``columns`` what still waits in memory."""
+    """One file being written. ``rows`` is the number of rows in the file; ``columns`` holds the rows still in memory."""
 
     path: Path
     service: str
@@ -100,11 +100,11 @@ class Parts:
 
     @property
     def next_number(self) -> int:
-        """The number the next file gets."""
+        """The number of the next file."""
         return self._next
 
     def add(self, key: EndpointKey, position: int, message: Message) -> None:
-        """One message, behind all that were added before. Raises ``OutputLost``."""
+        """Append one message. Raises ``OutputLost``."""
         part = self._part(partition_path(self._site, key.service, day_of(message.spooled_at)), key.service)
         stream, sequence = split_id(message.message_id)
         row = (
@@ -120,16 +120,16 @@ class Parts:
         self._keep_within_bounds(part)
 
     def close_all(self) -> Sequence[DataFile]:
-        """End every open file. Returns those ended since the last call. Raises ``OutputLost``."""
+        """Close every open file. Returns the files closed since the last call. Raises ``OutputLost``."""
         for partition in list(self._open):
             self._close(partition)
         closed, self._closed = self._closed, []
         return closed
 
     def abandon(self) -> None:
-        """Throw away what is open; what was closed stays."""
+        """Delete the open files. Closed files stay."""
         for part in self._open.values():
-            with suppress(OSError, pa.ArrowException):  # it is thrown away in any case
+            with suppress(OSError, pa.ArrowException):  # the file is deleted in any case
                 part.writer.close()
             with suppress(OSError):
                 part.stream.close()
@@ -186,7 +186,7 @@ class Parts:
             size = final.stat().st_size
         except (OSError, pa.ArrowException) as error:
             raise _lost(final, error) from error
-        del self._open[partition]  # only now: what could not be ended is thrown away with the rest
+        del self._open[partition]  # only now: `abandon` deletes a file that could not be closed
         relative = final.relative_to(self._directory).as_posix()
         digest = part.stream.hexdigest()
         self._closed.append(DataFile(path=relative, rows=part.rows, bytes=size, sha256=digest, service=part.service))

@@ -1,7 +1,7 @@
-"""Where exports and results are: a directory of this machine, or a URI that PyArrow and Spark both understand.
+"""The places of exports and results: a directory of this machine, or a URI that PyArrow and Spark both understand.
 
-Small documents and footers are read through PyArrow, messages through Spark. The names differ for one scheme only:
-Hadoop calls S3 ``s3a``.
+Small documents and footers are read through PyArrow, messages through Spark. The two names differ for one scheme only:
+Hadoop's scheme for S3 is ``s3a``.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ _SCHEME = re.compile(r"^([a-z][a-z0-9+.-]+)://")
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """A directory or file. ``name`` is what the user called it; ``path`` is what ``system`` calls it."""
+    """A directory or file. ``name``: as the user typed it. ``path``: its path in ``system``."""
 
     name: str
     system: fs.FileSystem
@@ -40,7 +40,7 @@ class Place:
 
     @classmethod
     def of(cls, name: str) -> Place:
-        """The place called ``name``. Raises ``DefinitionError`` for a URI that PyArrow does not know."""
+        """The place with this name. Raises ``DefinitionError`` for a URI that PyArrow does not know."""
         if not _SCHEME.match(name):
             return cls(name, fs.LocalFileSystem(), os.path.abspath(name))  # noqa: PTH100 - what is not there, too
         if "?" in name:
@@ -56,39 +56,39 @@ class Place:
 
     @property
     def is_local(self) -> bool:
-        """Is it a path of this machine?"""
+        """Is the place on this machine?"""
         return isinstance(self.system, fs.LocalFileSystem)
 
     @property
     def for_spark(self) -> str:
-        """What Spark calls it; not escaped, as Hadoop takes such names literally."""
+        """The name for Spark. It is not escaped, because Hadoop takes such names literally."""
         if self.is_local:
             return f"file:{self.path}"
         return re.sub(r"^s3n?://", "s3a://", self.name)
 
     @property
     def address(self) -> str:
-        """What any process opens it by, whatever directory it works in: a worker of a cluster works in another one."""
+        """The name by which a process with any working directory can open the place. Cluster workers have another one."""
         return self.path if self.is_local else self.name
 
     @property
     def local(self) -> Path:
-        """The path; only of a local place."""
+        """The path. Local places only."""
         return Path(self.path)
 
     def child(self, relative: str) -> Place:
-        """Something in this directory."""
+        """The place at ``relative`` in this directory."""
         return Place(posixpath.join(self.name, relative), self.system, posixpath.join(self.path, relative))
 
     def exists(self) -> bool:
-        """Is there anything of this name?"""
+        """Does a file or directory of this name exist?"""
         found: bool = self._info().type != fs.FileType.NotFound
         return found
 
     def _info(self) -> fs.FileInfo:
         try:
             return self.system.get_file_info(self.path)
-        except OSError as error:  # the server of a URI is away, or refuses
+        except OSError as error:  # the server of a URI does not answer, or refuses
             why = error.strerror or str(error).splitlines()[0]
             raise DefinitionError(f"cannot be reached: {why}"[:300], file=self.name, hint=_REACH) from error
 
@@ -101,18 +101,18 @@ class Place:
         return found
 
     def is_directory(self) -> bool:
-        """Does it hold others?"""
+        """Is it a directory?"""
         found: bool = self._info().type == fs.FileType.Directory
         return found
 
     def check_can_be_made(self) -> None:
-        """Could this directory be made here, or written to? Only of a local place. Raises ``DefinitionError``."""
+        """Check that this directory can be made, or written to. Local places only. Raises ``DefinitionError``."""
         nearest = next(one for one in (self.local, *self.local.parents) if one.exists())
         if not nearest.is_dir() or not os.access(nearest, os.W_OK):
             raise DefinitionError(f"{self.name} cannot be made: {nearest} is not a directory that can be written")
 
     def files(self) -> list[Place]:
-        """The files in this directory, by name, but for hidden ones and those that start with an underscore."""
+        """The files in this directory, by name, without hidden files and files that start with an underscore."""
         names = sorted(one.base_name for one in self._listed() if one.type == fs.FileType.File)
         return [self.child(name) for name in names if not name.startswith((".", "_"))]
 
@@ -127,20 +127,20 @@ class Place:
         return posixpath.basename(self.path)
 
     def modified_at(self) -> float:
-        """When the file was written last, in seconds since the epoch; 0 where that is not known."""
+        """The time of the last change of the file, in seconds since the epoch; 0 if unknown."""
         nanoseconds: int | None = self._info().mtime_ns
         return max(nanoseconds or 0, 0) / 1e9
 
     def size(self) -> int:
-        """How many bytes the file has."""
+        """The size of the file in bytes."""
         return int(self._info().size or 0)
 
     def open_input(self) -> pa.NativeFile:
-        """For reading at any offset. Raises ``OSError``."""
+        """Open the file for reading at any offset. Raises ``OSError``."""
         return self.system.open_input_file(self.path)
 
     def read(self) -> bytes:
-        """All of a small document. Raises ``DefinitionError`` when it cannot be read."""
+        """The whole content of a small document. Raises ``DefinitionError`` when it cannot be read."""
         try:
             with self.open_input() as stream:
                 data: bytes = stream.read(DOCUMENT_BYTES_MAX + 1)
@@ -153,7 +153,7 @@ class Place:
         return data
 
     def write(self, data: bytes) -> None:
-        """Write a small document; on a local disk all of it or nothing. Raises ``OutputLost``."""
+        """Write a small document; on a local disk, all or nothing. Raises ``OutputLost``."""
         try:
             if self.is_local:
                 write_whole(self.local, data)
@@ -167,12 +167,12 @@ class Place:
 
 
 def write_whole(path: Path, data: bytes) -> None:
-    """Write a file so that whoever looks sees the old one or all of the new one, also after a power cut. Raises
+    """Write a file atomically: a reader sees the old file or the whole new file, also after a power cut. Raises
     ``OSError``."""
     path.parent.mkdir(parents=True, exist_ok=True)
     beside = path.with_name(f".{path.name}.{os.getpid()}")
     try:
-        beside.unlink(missing_ok=True)  # of a process that died, and had our number; or another person's link
+        beside.unlink(missing_ok=True)  # left by a dead process with our process id, or a link of another user
         with beside.open("xb") as stream:
             stream.write(data)
             stream.flush()
@@ -184,7 +184,7 @@ def write_whole(path: Path, data: bytes) -> None:
 
 
 def sync(path: Path) -> None:
-    """Have a file, or the names in a directory, on disk. Raises ``OSError``."""
+    """Sync a file, or the names in a directory, to disk. Raises ``OSError``."""
     descriptor = os.open(path, os.O_RDONLY)
     try:
         os.fsync(descriptor)
@@ -193,7 +193,7 @@ def sync(path: Path) -> None:
 
 
 def read_manifest(place: Place) -> tuple[Manifest, str]:
-    """The manifest of the export at ``place``, and what a report names it by. Raises ``DefinitionError``."""
+    """The manifest of the export at ``place``, and its ``fingerprint_of``. Raises ``DefinitionError``."""
     file = place.child(NAME)
     if not file.exists():
         if not place.exists():

@@ -1,7 +1,7 @@
 """Compares two exports: one pass of fingerprints, a closer check where they differ, then the judgement.
 
-The steps are those of ``sql/reconcile.sql``, for whichever engine carries them out. Their answers grow with the endpoints
-and never with the messages. When nothing differs, the first query is the only one.
+Any engine can run the steps of ``sql/reconcile.sql``. The size of their answers depends on the number of endpoints, not
+on the number of messages. When nothing differs, only the first query runs.
 """
 
 from __future__ import annotations
@@ -31,9 +31,9 @@ from pipeline.width import numbers_log2
 
 _SAMPLES_A_CLASS = 5
 _FEW = 1_000
-# Below this many differences their table is one file.
+# Below this number of differences, their table is one file.
 _SMALL_TABLE = 1_000_000
-# Messages are left out by endpoint and by number while they are read, as long as that is told in few words.
+# Reading skips messages by endpoint and by number, if the condition is not longer than these limits.
 _NAMED_MAX = 500
 _LISTED_MAX = 10_000
 Say = Callable[[str], None]
@@ -42,8 +42,8 @@ Told = tuple[tuple[Interval, ...], tuple[Sample, ...]]
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """The report, and the differences themselves: ``write`` makes a table of them. ``close`` lets go of what the engine
-    holds."""
+    """The report, and the differences. ``write`` writes a table of the differences. ``close`` releases the engine's
+    resources."""
 
     report: Report
     write: Callable[[Place], None]
@@ -56,7 +56,7 @@ def reconcile(
     """Compare ``left`` with ``right``.
 
     Raises ``DefinitionError`` for exports that do not belong together, and for a damaged file; ``ComputationFailed``
-    when not every message was read. Whoever calls it closes the outcome after writing.
+    when not every message was read. The caller must close the outcome after writing.
     """
     check_pair(left, right)
     try:
@@ -65,7 +65,7 @@ def reconcile(
         is_told = isinstance(error, OutputLost) or getattr(error, "file", None) is not None or "memory" in str(error)
         if is_told:
             raise
-        # An engine that met damage does not say where.
+        # An engine that reads a damaged file does not name the file.
         for place, files in files_of_both(left, right):
             damage = damaged_file(place, files) if place.is_local else None
             if damage is not None:
@@ -74,7 +74,7 @@ def reconcile(
 
 
 class _Reconciliation:
-    """One of them."""
+    """One run of ``reconcile``."""
 
     def __init__(self, engine: Executor, left: Side, right: Side, ask: Ask, clock: Clock, say: Say) -> None:
         self._engine, self._left, self._right = engine, left, right
@@ -105,7 +105,7 @@ class _Reconciliation:
         return Outcome(report, self._writer(tallies, work), self._engine.release)
 
     def _fold(self) -> None:
-        """The one reading of all messages."""
+        """Prepare the only query that reads all messages."""
         script, sides = self._script, (self._left, self._right)
         has_digests = all(side.has_digests for side in sides)
         has_local = any(side.has_local for side in sides)
@@ -127,8 +127,8 @@ class _Reconciliation:
         script.view("compared")
 
     def _endpoints_by_id(self) -> Mapping[int, EndpointKey]:
-        """Every endpoint of the manifests, by the hash that stands for its names. Raises ``DefinitionError`` where two
-        have the same."""
+        """Every endpoint of the manifests, by the hash of its names. Raises ``DefinitionError`` when two endpoints have
+        the same hash."""
         keys = sorted({one.key for side in (self._left, self._right) for one in side.manifest.endpoints})
         columns = {name: [getattr(key, name) for key in keys] for name in ("service", "name", "kind")}
         self._engine.given("names", pa.table(columns, schema=_NAMES))
@@ -141,7 +141,7 @@ class _Reconciliation:
         return found
 
     def _key(self, row: Row) -> EndpointKey:
-        """Which endpoint a row is about."""
+        """The endpoint of a row."""
         if row["endpoint_id"] not in self._names:
             raise DefinitionError(
                 "there are messages of an endpoint that no manifest names", hint="collect both again"
@@ -149,7 +149,7 @@ class _Reconciliation:
         return self._names[row["endpoint_id"]]
 
     def _check_all_read(self, tallies: Mapping[EndpointKey, Tally]) -> None:
-        """Before anything is judged: a reading that lost rows would pass for a site that lost messages."""
+        """Check the row counts before judging: rows that were not read would look like messages that the site lost."""
         sides = (
             (self._left, sum(one.left.messages for one in tallies.values())),
             (self._right, sum(one.right.messages for one in tallies.values())),
@@ -183,7 +183,7 @@ class _Reconciliation:
         )
 
     def _decide(self, tallies: Mapping[EndpointKey, Tally]) -> None:
-        """Which buckets are read in detail: of endpoints in question only."""
+        """Decide which buckets are read in detail. Only endpoints in question have such buckets."""
         ids = [number for number, key in self._names.items() if key in tallies and tallies[key].is_in_question]
         self._engine.given("in_question", pa.table({"endpoint_id": pa.array(ids, pa.int64())}))
         self._script.view("clusters")
@@ -192,7 +192,7 @@ class _Reconciliation:
             tallies[self._key(row)].add_chosen(row)
 
     def _drill(self, tallies: dict[EndpointKey, Tally], work: Work) -> None:
-        """What differs, message by message; what is counted by endpoint goes into ``tallies``."""
+        """Find the differences message by message. The counts by endpoint go into ``tallies``."""
         script, everything = self._script, work.plan == "everything"
         self._engine.expect(work.rows_drilled)
         self._engine.narrow(None if everything else self._near(work))
@@ -212,8 +212,8 @@ class _Reconciliation:
             tallies[self._key(row)].add_breaks(row)
 
     def _near(self, work: Work) -> Near | None:
-        """What to read for the buckets that are read in detail, and their table; None where that is too long to tell,
-        or most would be read for it."""
+        """The messages to read for the buckets that are read in detail; also makes the table of these buckets. None when
+        the condition would be too long, or most messages would be read."""
         if not self._engine.tells_ranges or work.buckets_drilled > _LISTED_MAX:
             self._engine.view("wanted_buckets", self._script.text("wanted", bits=self._bits))
             return None
@@ -228,7 +228,7 @@ class _Reconciliation:
         return Near(names if len(names) <= _NAMED_MAX else None, ranges)
 
     def _explain(self, tallies: Mapping[EndpointKey, Tally]) -> None:
-        """Says of each difference why it is there."""
+        """Adds to each difference the reason for it."""
         script, skew = self._script, round(self._ask.clock_skew_s * MICROS)
         settings = settings_of(self._left, self._right, self._ask, tallies)
         self._engine.given("settings", as_table(settings))
@@ -246,7 +246,7 @@ class _Reconciliation:
         script.hold("differences", skew=skew, **whys)
 
     def _tell_each(self, tallies: Mapping[EndpointKey, Tally]) -> Told:
-        """The intervals and samples of differences that are few enough to be fetched; what explains them goes into
+        """The intervals and samples, when the differences are few enough to fetch. Their explanations go into
         ``tallies``."""
         scale = self._scale(tallies)
         rows = self._script.rows("each", zero=scale.zero, width=scale.width)
@@ -254,7 +254,7 @@ class _Reconciliation:
         return intervals(rows, scale), _samples(rows)
 
     def _tell_sums(self, tallies: Mapping[EndpointKey, Tally]) -> Told:
-        """The same of many, which are counted where they are."""
+        """The intervals and samples of many differences. The engine counts them."""
         scale = self._scale(tallies)
         self._add(self._script.rows("whys"), tallies)
         times = self._script.rows("times", zero=scale.zero, width=scale.width)
@@ -287,13 +287,13 @@ def _numbers(bucket: int, bits: int) -> Range:
 
 
 def _may_have_moved(tallies: Mapping[EndpointKey, Tally]) -> bool:
-    """Does an endpoint of a service lack something where another has more?"""
+    """Does one endpoint of a service lack messages, while another endpoint of the service has extra messages?"""
     fewer = {key.service for key, one in tallies.items() if one.missing or one.surplus_l}
     return any(key.service in fewer and (one.extra or one.surplus_r) for key, one in tallies.items())
 
 
 def _samples(rows: Sequence[Row]) -> tuple[Sample, ...]:
-    """A few of each class."""
+    """A few samples of each class of differences."""
     picked = (islice((row for row in rows if row["class"] == name), _SAMPLES_A_CLASS) for name in CLASSES)
     return tuple(_sample(row) for some in picked for row in some)
 

@@ -1,8 +1,8 @@
-"""The result of a reconciliation as data: what the screen, the JSON and the evidence file all show.
+"""The result of a reconciliation as data. The screen, the JSON and the evidence file all show this data.
 
-Needs neither Parquet nor Spark, so that whoever takes a report for evidence can read it without them. Units: seconds
-since the epoch for moments, messages for counts. "Left" and "right" are the two exports in the order they were named;
-*missing* is what only left has, *extra* what only right has.
+This module needs neither Parquet nor Spark, so a report can be read as evidence without them. Units: seconds since the
+epoch for times, messages for counts. "Left" and "right" are the two exports in the order they were named. *Missing*
+messages are only at left, *extra* messages only at right.
 """
 
 from __future__ import annotations
@@ -23,10 +23,10 @@ SideName = Literal["left", "right"]
 Verdict = Literal["safe", "not-safe", "unknown"]
 
 NO_WHY = "none"
-# Besides these there is `local`: a message that is not replicated, and at one site by design.
+# There is also the class `local`: a message that is not replicated, so it is at one site by design.
 CLASSES = ("missing", "extra", "duplicate", "changed")
 
-# Why a message that only one site has need not be lost.
+# Reasons why a message that only one site has is not necessarily lost.
 WHYS = {
     "in-replication": "queued for the mate when it was read",
     "moved": "the other site holds it in another endpoint of the service",
@@ -47,7 +47,7 @@ class _Strict(BaseModel):
 
 
 class Holding(_Strict):
-    """What one site holds of an endpoint. ``oldest_at`` counts no messages that are not replicated."""
+    """The messages of an endpoint at one site. ``oldest_at`` counts replicated messages only."""
 
     messages: int = 0
     local: int = 0
@@ -58,11 +58,11 @@ class Holding(_Strict):
 
 
 class Uncommon(_Strict):
-    """Messages that only one site has, by why that need not mean a loss: keys of ``WHYS``, or ``none``.
+    """Messages that only one site has, by the reason why they are not necessarily lost: a key of ``WHYS``, or ``none``.
 
-    ``before_failover``: those of them that were spooled until the fail-over; empty when that moment is not known.
-    ``may_have_expired``: of those of before the fail-over that nothing explains, how many may have expired, as nothing
-    tells when they do.
+    ``before_failover``: those of them that were spooled until the fail-over; empty when its time is not known.
+    ``may_have_expired``: the number of unexplained messages from before the fail-over that may have expired, because
+    their expiry time is unknown.
     """
 
     by_why: dict[str, int] = Field(default_factory=dict)
@@ -71,23 +71,23 @@ class Uncommon(_Strict):
 
     @property
     def messages(self) -> int:
-        """All of them."""
+        """The number of all these messages."""
         return sum(self.by_why.values())
 
     @property
     def unexplained(self) -> int:
-        """What nothing explains."""
+        """The number of messages that nothing explains."""
         return self.by_why.get(NO_WHY, 0)
 
 
 class EndpointReport(_Strict):
-    """One endpoint, both sides compared.
+    """The comparison of one endpoint at both sides.
 
-    ``duplicates_*`` are copies that this side has more of than the other; ``duplicates_at_both`` copies that both have,
-    None when they were not sought. ``changed``: the same id with other content; ``unverified``: copies whose content
-    could not be read at one side at least. ``order_breaks``: how often right steps back along left's order;
-    ``order_by_priority``: how often besides, at a message of another priority. ``unresolved``: runs of numbers whose
-    fingerprints differ, though no message in them does.
+    ``duplicates_*``: surplus copies of this side over the other. ``duplicates_at_both``: copies that both have; None
+    when they were not searched for. ``changed``: the same id with other content. ``unverified``: copies whose content
+    could not be read at one side at least. ``order_breaks``: how often right steps back along left's order.
+    ``order_by_priority``: further steps back, at a message of another priority. ``unresolved``: runs of numbers whose
+    fingerprints differ, although no message in them differs.
     """
 
     service: str
@@ -108,31 +108,31 @@ class EndpointReport(_Strict):
 
     @property
     def key(self) -> EndpointKey:
-        """Which one."""
+        """The key of the endpoint."""
         return EndpointKey(self.service, self.name, self.kind)
 
     @property
     def label(self) -> str:
-        """Its name, for people; a topic's log and its SOW have the same."""
+        """The name to show. A topic's log and its SOW have the same name, so the SOW is marked."""
         return f"{self.name} SOW" if self.kind == SOW else self.name
 
     @property
     def has_same_messages(self) -> bool:
-        """Do both sites hold the same replicated messages, each as often?"""
+        """Do both sites have the same replicated messages, with the same number of copies?"""
         surplus = self.duplicates_left + self.duplicates_right
         return not (self.missing.messages or self.extra.messages or surplus or self.changed or self.unresolved)
 
     @property
     def differs(self) -> bool:
-        """Is there anything to show?"""
+        """Do the sites differ in this endpoint?"""
         return not self.has_same_messages or self.order_breaks > 0 or bool(self.duplicates_at_both)
 
 
 class Rpo(_Strict):
-    """How many messages the fail-over lost: between ``low`` and ``high``, and how that is known.
+    """How many messages the fail-over lost: between ``low`` and ``high``. ``how``: how certain these limits are.
 
-    ``proven``: both are equal, and follow from what was read. ``bounded``: the number lies between them. ``unknown``:
-    what was read does not say; ``high`` None then.
+    ``proven``: both are equal, and follow from the exports. ``bounded``: the number lies between them. ``unknown``: the
+    exports do not contain the number, and ``high`` is None.
     """
 
     how: Literal["proven", "bounded", "unknown"]
@@ -142,7 +142,7 @@ class Rpo(_Strict):
 
 
 class Interval(_Strict):
-    """What differs among the messages spooled between ``start`` and ``end``."""
+    """The differences among the messages spooled between ``start`` and ``end``."""
 
     service: str
     start: float
@@ -154,10 +154,10 @@ class Interval(_Strict):
 
 
 class Clocks(_Strict):
-    """By how many seconds the right site spooled later what both sites have: least, middle and greatest. The middle is
-    that of the endpoints' means.
+    """How many seconds later the right site spooled the common messages: least, middle and greatest. The middle is the
+    weighted median of the endpoints' means.
 
-    The clocks of the two sites are as far apart, or replication took as long.
+    Either the clocks of the two sites differ by this time, or replication took this time.
     """
 
     least_s: float
@@ -166,13 +166,13 @@ class Clocks(_Strict):
 
     @property
     def at_least_s(self) -> float:
-        """By how much every one of them is later (negative: earlier); 0 where some are either."""
+        """Every message is later by at least this time (negative: earlier). 0 when some are later and some earlier."""
         return max(self.least_s, 0.0) or min(self.greatest_s, 0.0)
 
 
 class ServiceReport(_Strict):
-    """One service: may one go back (docs/sources/solace-procedure.md, fail-back), and what was lost. ``clocks`` None:
-    the sites have nothing in common."""
+    """One service: is failing back safe (docs/sources/solace-procedure.md, fail-back), and what was lost. ``clocks``
+    None: the sites have no common messages."""
 
     name: str
     active: SideName | None
@@ -185,7 +185,7 @@ class ServiceReport(_Strict):
 
 
 class SideReport(_Strict):
-    """One export: which, from when, how much. ``manifest`` is the SHA-256 of its manifest."""
+    """One export: its site, times and number of messages. ``manifest`` is the SHA-256 of its manifest."""
 
     site: str
     manifest: str
@@ -195,7 +195,7 @@ class SideReport(_Strict):
 
 
 class Work(_Strict):
-    """How the result was found: which plan, and how sure it is that no difference was overlooked."""
+    """How the result was found: the plan, and the probability that a difference was overlooked."""
 
     plan: Literal["fingerprints", "drill", "everything"]
     buckets: int
@@ -207,7 +207,7 @@ class Work(_Strict):
 
 
 class Sample(_Strict):
-    """One difference, to check. ``elsewhere``: the endpoint in which the other site has it."""
+    """One difference, as an example to check. ``elsewhere``: the endpoint in which the other site has the message."""
 
     kind: str
     service: str
@@ -219,7 +219,7 @@ class Sample(_Strict):
 
 
 class Report(_Strict):
-    """The whole of it. ``checksum`` is over everything else: it finds accidents, it does not stop a forger."""
+    """The whole report. ``checksum`` covers all other fields. It detects accidental changes, but not forgery."""
 
     format: Literal["failover.reconcile/1"] = FORMAT
     simulated: bool = False
@@ -237,19 +237,19 @@ class Report(_Strict):
 
     @property
     def endpoints(self) -> tuple[EndpointReport, ...]:
-        """Those of all services."""
+        """The endpoints of all services."""
         return tuple(endpoint for service in self.services for endpoint in service.endpoints)
 
     def sealed(self) -> Report:
-        """The same with its checksum."""
+        """The same report with its checksum."""
         return self.model_copy(update={"checksum": self._sum()})
 
     def encoded(self) -> bytes:
-        """As it is written to a file."""
+        """The content of the report file."""
         return (json.dumps(self.model_dump(mode="json"), indent=1, ensure_ascii=False) + "\n").encode()
 
     def is_intact(self) -> bool:
-        """Is it as it was written?"""
+        """Is the report unchanged since it was written?"""
         return self.checksum == self._sum()
 
     def _sum(self) -> str:
@@ -258,7 +258,7 @@ class Report(_Strict):
 
 
 def decode_report(data: bytes, file: str) -> Report:
-    """The report in ``data``. Raises ``DefinitionError``: not one, of another version, or altered."""
+    """The report in ``data``. Raises ``DefinitionError``: not a report, another version, or altered."""
     try:
         report = Report.model_validate_json(data)
     except ValidationError as error:

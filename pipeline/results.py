@@ -1,8 +1,8 @@
-"""Writes results so that no one ever takes half of one for a whole.
+"""Writes results atomically: a partial result never looks like a complete result.
 
-On this machine a result grows in a hidden directory beside its place and is moved there at the end; when it breaks
-off, that directory is removed, and that of a killed process by the next one that writes there. At a URI, where nothing
-can be moved at once, the report is written last: a directory without one is no result.
+On this machine a result is written to a hidden directory beside its place and moved there at the end. After an error,
+the hidden directory is removed. If the process was killed, the next process that writes there removes it. A URI has no
+atomic move, so the report is written last: a directory without a report is not a result.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from pipeline.places import Place
 
 REPORT = "report.json"
 _ELSEWHERE = "make room on its disk, or give another directory with --out"
-# How the system says that a file cannot grow.
+# The system's error messages when a file cannot grow.
 _FULL = re.compile("No space left on device|File too large|Disk quota exceeded", re.IGNORECASE)
 
 
@@ -32,16 +32,16 @@ class Result:
     place: Place
 
     def table(self, name: str) -> Place:
-        """Where a table of this name goes."""
+        """The place of a table with this name."""
         return self.place.child(name)
 
     def document(self, name: str, data: bytes) -> None:
-        """One document. The report comes last."""
+        """Write one document. The report must be written last."""
         self.place.child(name).write(data)
 
 
 def check_free(name: str) -> Place:
-    """The place ``name``, at which there is no result yet, and could be one. Raises ``DefinitionError``."""
+    """The place ``name``, if it has no result yet and one can be written. Raises ``DefinitionError`` otherwise."""
     place = Place.of(name)
     if not place.is_local:
         if place.child(REPORT).exists():
@@ -98,8 +98,8 @@ def _move(growing: Path, target: Path) -> None:
 
 
 def _of_target(error: FailoverError, growing: Path, target: Path) -> OutputLost | None:
-    """``error`` as one of the result, None where it is none: no one knows the hidden directory in which it grew, and
-    what an engine says of a full disk there names no remedy, or that of the scratch space."""
+    """``error`` with the path and hint of the result; None if it does not concern the result. Users do not know the
+    hidden directory, and an engine's message about a full disk has no hint, or the hint for the scratch space."""
     if str(growing) in str(error) and isinstance(error, OutputLost):
         return OutputLost(str(error).replace(str(growing), str(target)), hint=error.hint or _ELSEWHERE)
     full = _FULL.search(f"{error} {error.__cause__}")

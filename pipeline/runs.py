@@ -1,9 +1,9 @@
-"""Runs' records as Parquet: written from a journal's, and read again by those who ask questions over many runs.
+"""Records of runs as Parquet: written from a journal's records, and read for questions over many runs.
 
     DIR/run=20261120-0305-ab12/records.parquet
 
-One row for each record, in order. Every field that its hash is of is there as it was stored, so a file proves itself
-as an export in JSON Lines does. Reads no journal itself.
+The file has one row for each record, in order. It contains every hashed field as it was stored, so the file can be
+verified like an export in JSON Lines. This module does not read a journal.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ FOLDER = "run="
 _ROWS_A_GROUP = 10_000
 _PRIVATE_FILE, _PRIVATE_DIRECTORY = 0o600, 0o700
 
-# Column, type, may it be empty, what it is.
+# Column, type, may it be empty, meaning.
 COLUMNS: tuple[tuple[str, pa.DataType, bool, str], ...] = (
     ("run", pa.string(), False, "the run"),
     ("seq", pa.int64(), False, "the record's number in its run, from 1"),
@@ -45,10 +45,10 @@ SCHEMA = pa.schema([pa.field(name, kind, nullable=empty) for name, kind, empty, 
 
 def write_runs(directory: Path, runs: Iterable[tuple[str, Iterable[Mapping[str, Any]]]]) -> int:
     """Write each run's stored records (``run``, ``seq``, ``at``, ``lane``, ``event``, ``hash``, ``simulated``,
-    perhaps ``signature``) into a separate file, all of it or nothing; an earlier export of the same run is replaced.
-    Returns how many records.
+    perhaps ``signature``) into a separate file, all or nothing. An earlier export of the same run is replaced. Returns
+    the number of records.
 
-    For the owner only, as the journal is. Raises ``OutputLost``.
+    Only the owner can read the files, like the journal. Raises ``OutputLost``.
     """
     written = 0
     for run, records in runs:
@@ -69,7 +69,7 @@ def runs_in(directory: Place) -> list[Place]:
 
 def read_run(file: Place) -> list[dict[str, Any]]:
     """The records in one of these files, with the fields that ``orchestrator.journal.hash_chain.follow_exported``
-    asks for.
+    needs.
 
     Raises ``DefinitionError`` with file and column: not a whole Parquet file, a column missing or of another type.
     """

@@ -1,8 +1,8 @@
-"""Starts and ends Spark: quiet, bounded by settings, on this machine or on a cluster, with the same code.
+"""Starts and ends Spark without output, limited by settings. The same code runs on this machine and on a cluster.
 
-Spark's public interface alone is used, so a Spark Connect server does as well (``remote``). What Spark and its JVM say
-goes to a log file, whose name is told only when something went wrong. Under ``spark-submit`` the session that is there
-is used, and not ended. Ctrl-C ends a session and its JVM, too, whenever it comes. A process starts one JVM at most.
+Only Spark's public interface is used, so a Spark Connect server works too (``remote``). The output of Spark and its JVM
+goes to a log file; the error of a failed start quotes it. Under ``spark-submit`` the existing session is used, and not
+ended. Ctrl-C also ends a session and its JVM, at any time. A process starts one JVM at most.
 """
 
 from __future__ import annotations
@@ -34,33 +34,33 @@ from pipeline.jvm import end_jvm, jvm_noted, output_to
 from pipeline.leavings import LOG, claim, hold, make, remove, sweep
 
 NAME = "failover pipeline"
-# Below this many messages the compilers of the JVM cost more time than they save.
+# Below this number of messages, the JVM's compilers cost more time than they save.
 SMALL = 1_000_000
-# Below this many the second compiler costs more time than it saves.
+# Below this number of messages, the second compiler costs more time than it saves.
 MEDIUM = 20_000_000
 _SCRATCH = "failover-spark-"
-# The default port of a Spark Connect server, and how long it may take to answer.
+# The default port of a Spark Connect server, and the time limit for its answer.
 _CONNECT_PORT, _CONNECT_S = 15002, 10.0
 
-# What the computations rely on, on any cluster. Sums of hashes are meant to wrap around, which ANSI mode forbids.
+# Settings that the computations need on any cluster. Sums of hashes must wrap around, which ANSI mode forbids.
 _RELIED_ON = {
     "spark.sql.ansi.enabled": "false",
     "spark.sql.session.timeZone": "UTC",
     "spark.sql.sources.partitionColumnTypeInference.enabled": "false",
     "spark.sql.caseSensitive": "true",
     "spark.sql.adaptive.enabled": "true",
-    # Cached tables have as few pieces as they need: the 200 of a server would cost more time than their rows.
+    # Cached tables have as few partitions as possible: a server's 200 partitions would cost more time than their rows.
     "spark.sql.optimizer.canChangeCachedPlanOutputPartitioning": "true",
-    # As other writers of Parquet do, and not as Spark 1 did.
+    # Like other Parquet writers, and unlike Spark 1.
     "spark.sql.parquet.outputTimestampType": "TIMESTAMP_MICROS",
     "spark.sql.execution.arrow.pyspark.enabled": "false",
-    # The cause of a failure is in it.
+    # The stack trace contains the cause of a failure.
     "spark.sql.pyspark.jvmStacktrace.enabled": "true",
 }
-# For a medium number: one compiler, which is quick to start. With 4 million messages, compiling takes 48% of the CPU time
-# with both compilers, and 16% with one; with 20 million 45% and 10%.
+# For a medium number: only the compiler that starts fast. With 4 million messages, compiling takes 48% of the CPU time
+# with both compilers, and 16% with one compiler. With 20 million messages it takes 45% and 10%.
 _ONE_COMPILER = {"spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseParallelGC"}
-# For few messages: also a garbage collector without threads; plans not compiled.
+# For few messages: also a single-threaded garbage collector, and no compilation of plans.
 _BRIEF = {
     "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
     "spark.sql.codegen.wholeStage": "false",
@@ -70,9 +70,9 @@ _BRIEF = {
 
 @dataclass(frozen=True, slots=True)
 class SparkSettings:
-    """Where and how much. ``master`` None: every core of this machine. ``remote``: a Spark Connect server. ``memory``
-    bounds the JVM of this machine; what does not fit goes to ``scratch`` (default: the machine's temporary directory).
-    ``options``: any Spark setting. ``messages``: how many are to be read, None when that is not known."""
+    """Where Spark runs, and its limits. ``master`` None: every core of this machine. ``remote``: a Spark Connect server.
+    ``memory`` limits the JVM of this machine. Data that does not fit goes to ``scratch`` (default: the machine's
+    temporary directory). ``options``: any Spark setting. ``messages``: the number to read, None when unknown."""
 
     master: str | None = None
     memory: str = "2g"
@@ -84,27 +84,27 @@ class SparkSettings:
 
     @property
     def is_local(self) -> bool:
-        """Does all of it run on this machine?"""
+        """Does Spark run on this machine only?"""
         return self.remote is None and (self.master is None or self.master.startswith("local"))
 
     @property
     def is_brief(self) -> bool:
-        """Is it over before a JVM has warmed up?"""
+        """Does the computation end before a JVM has warmed up?"""
         return self._is_below(SMALL)
 
     def _is_below(self, most: int) -> bool:
         return self.is_local and self.messages is not None and self.messages < most
 
     def as_conf(self, scratch: Path) -> dict[str, str]:
-        """Everything as Spark's own names."""
+        """All settings, by Spark's own names."""
         here = {
             "spark.ui.enabled": "false",
-            # Less of two cores goes into collecting garbage than with Java's own choice.
+            # On two cores, this collector takes less time than Java's default.
             "spark.driver.extraJavaOptions": "-XX:+UseParallelGC",
             "spark.driver.host": "127.0.0.1",
             "spark.driver.bindAddress": "127.0.0.1",
             "spark.sql.shuffle.partitions": "8",
-            # More than 32 files are else searched for by a job, which takes longer than one check after the other.
+            # By default a Spark job searches for more than 32 files, which takes longer than checking them in sequence.
             "spark.sql.sources.parallelPartitionDiscovery.threshold": "10000",
             "spark.local.dir": str(scratch),
             **(_ONE_COMPILER if self._is_below(MEDIUM) else {}),
@@ -118,22 +118,21 @@ class SparkSettings:
             "spark.driver.defaultJavaOptions": _quoted(f"-Djava.io.tmpdir={scratch}"),
             "spark.sql.warehouse.dir": str(scratch / "warehouse"),
             "spark.sql.catalogImplementation": "in-memory",
-            # Hadoop gives what it writes the modes of a separate umask, 022; results are their owner's alone.
+            # Hadoop writes files with its own umask, 022. Only their owner may read results.
             "spark.hadoop.fs.permissions.umask-mode": "077",
             "spark.ui.showConsoleProgress": "false",
-            # Generated code is kept: a reconciliation has more than the 100 pieces that Spark keeps by itself.
+            # Keep the generated code: a reconciliation has more pieces than the 100 that Spark keeps by default.
             "spark.sql.codegen.cache.maxEntries": "1000",
-            # What is held is read once or twice: to search for a shorter form of it takes longer than to hold it as
-            # it is.
+            # Cached tables are read once or twice, so compressing them takes longer than keeping them uncompressed.
             "spark.sql.inMemoryColumnarStorage.compressed": "false",
-            # No page shows the plans, which Spark else writes out again at every stage of a query.
+            # No page shows the plans. By default Spark writes them again at every stage of a query.
             "spark.sql.ui.explainMode": "simple",
             "spark.sql.maxPlanStringLength": "0",
-            # Else every expression first asks Python's stack where it was written.
+            # Otherwise every expression first searches Python's stack for its line of code.
             "spark.python.sql.dataFrameDebugging.enabled": "false",
             **(here if self.is_local else {}),
             **({} if self.partitions is None else {"spark.sql.shuffle.partitions": str(self.partitions)}),
-            # Workers of PySpark are started with -m, on whatever machine, in whatever directory.
+            # PySpark starts its workers with -m, on any machine and in any directory.
             **{f"spark.executorEnv.{name}": value for name, value in SAFE_PATH.items()},
             **_RELIED_ON,
             **self.options,
@@ -141,13 +140,13 @@ class SparkSettings:
 
 
 def _quoted(option: str) -> str:
-    """One option of a list of Java options, whatever is in it."""
+    """An option, quoted for a list of Java options."""
     escaped = option.replace("\\", "\\\\").replace('"', '\\"')
     return f'"{escaped}"'
 
 
 def is_given() -> bool:
-    """Was this process started by ``spark-submit``, which has a session for it?"""
+    """Was this process started by ``spark-submit``, which provides a session?"""
     return "PYSPARK_GATEWAY_PORT" in os.environ
 
 
@@ -163,7 +162,7 @@ def spark_session(settings: SparkSettings) -> Iterator[SparkSession]:
     if is_given():
         session = SparkSession.builder.appName(NAME).getOrCreate()
         _with_relied_on(session)
-        session.sparkContext.environment.update(SAFE_PATH)  # of its workers: there is no asking for a flag
+        session.sparkContext.environment.update(SAFE_PATH)  # for its workers: they take no flag for it
         with spark_faults():
             yield session
         return
@@ -187,7 +186,7 @@ def spark_session(settings: SparkSettings) -> Iterator[SparkSession]:
             with spark_faults():
                 yield session
         except KeyboardInterrupt:
-            # It came between a request to the JVM and its answer, so the JVM can no longer be used.
+            # Ctrl-C came between a request to the JVM and the answer, so the JVM can no longer be used.
             end_jvm()
             raise
         except BaseException:
@@ -197,7 +196,7 @@ def spark_session(settings: SparkSettings) -> Iterator[SparkSession]:
 
 
 def _check_answers(url: str) -> None:
-    """Raises ``ComputationFailed`` when nothing listens there: Spark's own client asks again for many minutes."""
+    """Raises ``ComputationFailed`` when nothing listens at ``url``. Spark's own client would retry for many minutes."""
     address = urlsplit(url)
     try:
         with socket.create_connection((address.hostname, address.port or _CONNECT_PORT), _CONNECT_S):
@@ -239,7 +238,7 @@ def _remote_session(url: str, settings: SparkSettings) -> Iterator[SparkSession]
 
 @contextmanager
 def _scratch_in(place: Path) -> Iterator[Path]:
-    """A directory of this process's, for as long as the block lasts. What killed ones left there goes first."""
+    """A directory of this process for the time of the block. Directories of killed processes are removed first."""
     sweep(place, f"{_SCRATCH}*")
     scratch = make(place / f"{_SCRATCH}{uuid4().hex[:12]}")
     try:
@@ -255,7 +254,8 @@ def _with_relied_on(session: SparkSession) -> None:
 
 @contextmanager
 def _python_and_java(scratch: Path) -> Iterator[None]:
-    """The environment that Spark's own start script reads, and where PySpark meets it; put back as they were."""
+    """Sets the environment for Spark's start script, and the temporary directory that PySpark and the script use to
+    communicate. Restores both after the block."""
     python = {"PYSPARK_PYTHON": executable(), **SAFE_PATH}
     wanted = {"JAVA_HOME": str(find_java().home_for_spark(scratch)), **python}
     before = {name: os.environ.get(name) for name in wanted}
@@ -281,9 +281,9 @@ def _start(conf: Mapping[str, str]) -> SparkSession:
 
 @contextmanager
 def _undisturbed() -> Iterator[None]:
-    """Within this block a first Ctrl-C or SIGTERM waits for its end: a JVM that is being started is no one's yet, and
-    would be left behind. Then it means what it meant before, and not what PySpark would make of it: that asks the JVM
-    something in the middle of another question."""
+    """Within this block a first Ctrl-C or SIGTERM waits for the end of the block. Otherwise a starting JVM would be left
+    behind, because it is not noted yet. After the block the former signal handlers are active again, not PySpark's
+    handler, which would send the JVM a request in the middle of another request."""
     if threading.current_thread() is not threading.main_thread():
         yield
         return
@@ -291,7 +291,7 @@ def _undisturbed() -> Iterator[None]:
 
     def note(number: int, frame: FrameType | None) -> None:
         came.append(number)
-        signal.signal(number, signal.SIG_DFL)  # the next one does not wait
+        signal.signal(number, signal.SIG_DFL)  # a second signal does not wait
 
     before = {number: signal.signal(number, note) for number in (signal.SIGINT, signal.SIGTERM)}
     try:
@@ -305,8 +305,8 @@ def _undisturbed() -> Iterator[None]:
 
 @contextmanager
 def _py4j_silent() -> Iterator[None]:
-    """Within this block the bridge to the JVM does not print what it raises, too; nor does it set up logging, which it
-    does where no one has."""
+    """Within this block Py4J does not print the errors that it raises, and does not set up logging. By default it sets
+    up logging if the program has not."""
     root, bridge, nowhere = logging.getLogger(), logging.getLogger("py4j"), logging.NullHandler()
     root.addHandler(nowhere)
     propagate, bridge.propagate = bridge.propagate, False
@@ -318,13 +318,13 @@ def _py4j_silent() -> Iterator[None]:
 
 
 def _stop(session: SparkSession) -> None:
-    """Let go of the session when the JVM has answered everything; the JVM ends with this process."""
+    """Stop the session after the JVM has answered all requests. The JVM ends with this process."""
     with suppress(PySparkException, Py4JError, OSError):
         session.stop()
 
 
 def _reason(log: IO[bytes], error: Exception) -> str:
-    """The line of the log that a person can use; else the error's own first line."""
+    """The line of the log that names an error; else the first line of ``error``."""
     log.seek(0)
     lines = log.read().decode(errors="replace").splitlines()
     wanted = ("Error", "Exception", "error:", "Invalid")

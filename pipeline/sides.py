@@ -1,7 +1,7 @@
-"""Opens the two exports that are compared, and says how their files are to be read. Needs no engine, and reads no
+"""Opens the two exports that are compared, and decides how to read their files. Needs no engine, and reads no
 message.
 
-In one table of both, the column ``side`` is 0 for left and 1 for right.
+In a table of both sides, the column ``side`` is 0 for left and 1 for right.
 """
 
 from __future__ import annotations
@@ -17,16 +17,16 @@ from pipeline.places import Place, read_manifest
 from pipeline.rows import LOG
 
 LEFT, RIGHT = 0, 1
-# Reading a remote file costs its transfer: digests are checked up to this size, in bytes.
+# Checking digests of remote files needs their transfer, so digests are checked only up to this size, in bytes.
 _DIGESTS_ELSEWHERE_BYTES = 1 << 30
-# What Hive writes for a partition without a name.
+# Hive's name for a partition without a name.
 _HIVE_NULL = "__HIVE_DEFAULT_PARTITION__"
 
 
 @dataclass(frozen=True, slots=True)
 class Files:
-    """Files that are read alike. ``service`` None: their directories say it, in letters that every reader of Parquet
-    takes for the same; else it is theirs, whatever the directories say. ``absent``: columns that none of them has."""
+    """Files that are read in the same way. ``service``: the service of the files. None: their directories name it, in
+    letters that every Parquet reader reads equally. ``absent``: columns that none of the files has."""
 
     service: str | None
     absent: frozenset[str]
@@ -35,8 +35,8 @@ class Files:
 
 @dataclass(frozen=True, slots=True)
 class Side:
-    """One export. ``fingerprint`` is what a report names its manifest by; ``footers`` are those of its files, in the
-    order of the manifest; ``is_digested``: was every file compared with its digest?"""
+    """One export. ``fingerprint`` identifies its manifest in a report. ``footers``: of its files, in the order of the
+    manifest. ``is_digested``: was every file compared with its digest?"""
 
     place: Place
     manifest: Manifest
@@ -46,7 +46,7 @@ class Side:
 
     @classmethod
     def open(cls, name: str) -> Side:
-        """The export called ``name``, with every file checked. Raises ``DefinitionError``."""
+        """Open the export ``name`` and check every file. Raises ``DefinitionError``."""
         place = Place.of(name)
         manifest, fingerprint = read_manifest(place)
         for file in manifest.files:
@@ -60,23 +60,23 @@ class Side:
 
     @property
     def has_digests(self) -> bool:
-        """Was the content of at least one message read, or is there none to be read?"""
+        """Was the content of at least one message read, or are there no messages?"""
         undigested = sum(footer.undigested for footer in self.footers)
         return undigested < self.manifest.messages or not self.manifest.messages
 
     @property
     def has_local(self) -> bool:
-        """May any message be one that is not replicated?"""
+        """May the export contain a message that is not replicated?"""
         return any(footer.has_local for footer in self.footers)
 
     @property
     def has_priorities(self) -> bool:
-        """May any message tell its priority?"""
+        """May any message have a priority?"""
         return any(footer.has_priorities for footer in self.footers)
 
     @property
     def has_logs(self) -> bool:
-        """Is there a transaction log of AMPS in it?"""
+        """Does the export contain a transaction log of AMPS?"""
         return any(endpoint.kind == LOG for endpoint in self.manifest.endpoints)
 
     @property
@@ -87,8 +87,8 @@ class Side:
     def files(
         self, services: Collection[str], only: Collection[str] | None = None, *, is_each_named: bool = False
     ) -> list[Files]:
-        """The files of these services, as they are to be read; ``only``: of these paths alone. ``is_each_named``: no
-        directory is asked whose they are."""
+        """The files of these services, grouped by how to read them. ``only``: files with these paths only.
+        ``is_each_named``: every group names its service, and no directory name is used."""
         told = [
             ((file.of_service if is_each_named else _as_named(file), sorted(footer.absent)), file.path)
             for file, footer in zip(self.manifest.files, self.footers, strict=True)
@@ -102,14 +102,15 @@ class Side:
 
 
 def _as_named(file: DataFile) -> str | None:
-    """The service where its directory does not report it: readers do not agree on letters beyond ASCII in a path."""
+    """The service of the file, if its directory does not name it reliably: readers treat non-ASCII letters in a path
+    differently. Else None."""
     name, told = file.of_service, DataFile(path=file.path, rows=0, bytes=0).of_service
     is_plain = told == name and told not in ("", _HIVE_NULL) and (told or "").isascii()
     return None if is_plain else name
 
 
 def _check_apart(place: Place, manifest: Manifest) -> None:
-    """Raises ``DefinitionError`` when a file of a service is there twice, under two names."""
+    """Raises ``DefinitionError`` when a service has the same file twice, under two names."""
     seen: dict[tuple[str | None, str], str] = {}
     for file in manifest.files:
         if file.sha256 is not None and file.rows:

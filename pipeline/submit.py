@@ -1,6 +1,6 @@
 """For a cluster: spark-submit --master … "$(python -m pipeline.submit --path)" reconcile LEFT RIGHT --out DIR.
 
-The arguments are those of ``failover pipeline``. The session is the one that spark-submit gives; its settings hold.
+The arguments are those of ``failover pipeline``. The program uses spark-submit's session and its settings.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What is counted for one endpoint, as the answers of the engine come in."""
+"""The counts of one endpoint. Each answer of the engine adds to them."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from pipeline.rows import SOW, EndpointKey
 
 
 class Later(NamedTuple):
-    """By how many microseconds the right site spooled later what both have: mean (``middle``), least and
+    """How many microseconds later the right site spooled the common messages: mean (``middle``), least and
     greatest of ``samples``."""
 
     middle: float
@@ -25,8 +25,8 @@ class Later(NamedTuple):
 
 @dataclass(slots=True)
 class Tally:
-    """Counts of one endpoint. ``others``: buckets that hold other things at the two sites, ``found``: those in which
-    something was found. ``span``: the first and last moment at which a differing message was spooled."""
+    """Counts of one endpoint. ``others``: buckets whose content differs between the sites. ``found``: buckets in which a
+    difference was found. ``span``: the first and last time at which a differing message was spooled."""
 
     left: Holding
     right: Holding
@@ -57,7 +57,7 @@ class Tally:
 
     @classmethod
     def of(cls, row: Row) -> Tally:
-        """From the sums over the endpoint's buckets (section ``endpoints``)."""
+        """A tally from the sums over the endpoint's buckets (section ``endpoints``)."""
         return cls(
             left=_holding(row, "l"),
             right=_holding(row, "r"),
@@ -72,21 +72,21 @@ class Tally:
 
     @classmethod
     def empty(cls) -> Tally:
-        """Of an endpoint without messages."""
+        """The tally of an endpoint without messages."""
         return cls(Holding(), Holding(), 0, 0, 0, False, None, None)
 
     @property
     def rows(self) -> int:
-        """The messages of both sides."""
+        """The number of messages of both sides."""
         return self.left.messages + self.right.messages
 
     @property
     def unresolved(self) -> int:
-        """Buckets that hold other things, and in which nothing was found."""
+        """The number of buckets whose content differs, but in which no difference was found."""
         return self.others if self.found is None else max(0, self.others - self.found)
 
     def add_chosen(self, row: Row) -> None:
-        """From what is to be read in detail (section ``chosen``)."""
+        """Add the counts of the buckets to read in detail (section ``chosen``)."""
         self.unverified = row["unverified"]
         self.first_common_l, self.first_common_r = row["common_l"], row["common_r"]
         self.buckets_drilled = row["buckets_drilled"]
@@ -94,7 +94,7 @@ class Tally:
         self.rows_drilled = row["rows_drilled"]
 
     def add_messages(self, row: Row, *, is_all: bool) -> None:
-        """From the sums over the messages that were read in detail (section ``sums``). ``is_all``: all were."""
+        """Add the sums over the messages that were read in detail (section ``sums``). ``is_all``: all messages were."""
         self.found = row["found"]
         self.later += _later(row)
         self.differences = row["differences"]
@@ -112,11 +112,11 @@ class Tally:
             self.first_common_r = _lower(self.first_common_r, row["common_r"])
 
     def add_breaks(self, row: Row) -> None:
-        """From the order (section ``breaks``)."""
+        """Add the breaks of order (section ``breaks``)."""
         self.order_breaks, self.order_by_priority = row["breaks"], row["ranked"]
 
     def add_uncommon(self, row: Row) -> None:
-        """So many messages of one class (missing or extra), explained in one way."""
+        """Add the number of messages with the same class (missing or extra) and the same explanation."""
         self.by_why[row["class"]][row["why"]] += row["count"]
         if row["is_before"]:
             self.before[row["class"]][row["why"]] += row["count"]
@@ -129,7 +129,7 @@ class Tally:
         return bool(numbers[name] if name in numbers else self.by_why[name])
 
     def uncommon(self, name: str) -> Uncommon:
-        """What is missing, or extra."""
+        """The missing or the extra messages."""
         return Uncommon(
             by_why=dict(self.by_why[name]),
             before_failover=dict(self.before[name]),
@@ -138,7 +138,8 @@ class Tally:
 
 
 def clocks_of(tallies: Mapping[EndpointKey, Tally]) -> dict[str, Clocks]:
-    """How far apart the sites spooled what both have, by service. The records of a SOW are of other moments by design."""
+    """The time between the sites' spooling of common messages, by service. SOW records are left out, because their times
+    differ by design."""
     found: dict[str, list[Later]] = {}
     for key, tally in tallies.items():
         if key.kind != SOW:

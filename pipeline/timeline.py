@@ -11,33 +11,33 @@ from pipeline.layout import MICROS
 from pipeline.report import CLASSES, Interval
 from pipeline.tally import Tally
 
-# Intervals are widened until there are at most so many for a service, so the answer does not grow with the time.
+# Intervals are widened until a service has at most this many, so the answer does not grow with the time span.
 _INTERVALS_MAX = 120
 _WIDER = (2, 5, 10, 15, 30, 60, 120, 240, 720, 1440)
 
 
 @dataclass(frozen=True, slots=True)
 class Scale:
-    """Where an interval starts, and how wide each is, in microseconds."""
+    """The start of one interval and the width of each interval, in microseconds."""
 
     zero: int
     width: int
 
     @classmethod
     def of(cls, tallies: Iterable[Tally], origin: float | None, width_s: float) -> Scale:
-        """``origin``: an interval starts there (seconds since the epoch). ``width_s``: the width that is wanted."""
+        """``origin``: the start of one interval (seconds since the epoch). ``width_s``: the wanted width."""
         spans = [tally.span for tally in tallies if tally.span is not None]
         whole = max((last for _, last in spans), default=0.0) - min((first for first, _ in spans), default=0.0)
         return cls(round((origin or 0.0) * MICROS), round(_width(whole, width_s) * MICROS))
 
     def start(self, number: int) -> float:
-        """Seconds since the epoch."""
+        """The start of an interval, in seconds since the epoch."""
         return (self.zero + number * self.width) / MICROS
 
 
 def intervals(rows: Sequence[Row], scale: Scale) -> tuple[Interval, ...]:
-    """``rows``: how many differences of each ``class`` each ``service`` has in each interval (``number``). What is local
-    to a site by design is none."""
+    """The intervals with differences. ``rows``: the number of differences of each ``class``, by ``service`` and interval
+    (``number``). A message that is local to a site by design is not a difference."""
     counts: dict[tuple[str, int], Counter[str]] = {}
     for row in rows:
         if row["class"] in CLASSES:
@@ -57,7 +57,7 @@ def intervals(rows: Sequence[Row], scale: Scale) -> tuple[Interval, ...]:
 
 
 def _width(span_s: float, wanted_s: float) -> float:
-    """The wanted width, or the first wider one of which few enough cover the span."""
+    """The wanted width, or the smallest wider width with few enough intervals for the span."""
     for factor in (1, *_WIDER):
         if span_s <= wanted_s * factor * (_INTERVALS_MAX - 1):
             return wanted_s * factor

@@ -1,13 +1,13 @@
-"""Judges what a reconciliation found, service by service: may one fail back, and what did the fail-over lose.
+"""Judges the result of a reconciliation for each service: is failing back safe, and what did the fail-over lose.
 
 Pure. docs/sources/solace-procedure.md, fail-back: the risk of loss and duplication is
 gone, assuming replication was never disabled, once all replicated messages published before the fail-over have been
-consumed at the newly active site. Two tests tell: the endpoints on both sites have the same messages; or the oldest
-message of every endpoint was published after the fail-over. Here the first compares the messages, not their number,
-and the second checks both sites: what the restored site still holds of before would be delivered again.
+consumed at the newly active site. There are two tests: the endpoints on both sites have the same messages; or the oldest
+message of every endpoint was published after the fail-over. Here the first test compares the messages, not their number.
+The second test checks both sites, because the restored site would deliver its older messages again.
 
-The second says nothing of AMPS: a log and a SOW keep what was consumed. Where these differ it is not safe, or, if time
-or the age of the logs explains all of it, not known.
+The second test does not apply to AMPS, because a log and a SOW keep consumed messages. If these differ, the verdict is
+"not safe", or "unknown" if time or the age of the logs explains all differences.
 """
 
 from __future__ import annotations
@@ -22,11 +22,11 @@ from pipeline.report import NO_WHY, Clocks, EndpointReport, Rpo, SideName, Verdi
 from pipeline.rows import KEPT, SOW
 
 _NAMED_MAX = 3
-# Why messages of a whole log are at one site alone.
+# The reason when one site's log has no messages of a topic.
 _ABSENT = "topic-absent"
-# Replication takes a moment: a difference up to this is no sign of a wrong clock.
+# Replication takes time: a difference up to this value (seconds) does not show a wrong clock.
 _DELAY_S = 1.0
-# What explains a message, and may be wrong: with these the number of lost ones has bounds.
+# Uncertain explanations of a message. With them, the number of lost messages has bounds.
 _PERHAPS = {
     "consumed-between": "were at the head of their endpoint and may have been consumed at the active site instead",
     "consumed-unpropagated": "were at the head of their endpoint and may have been consumed at the active site instead",
@@ -38,8 +38,8 @@ _PERHAPS = {
 
 @dataclass(frozen=True, slots=True)
 class Circumstances:
-    """What is known of a service besides its messages. ``was_interrupted``: did replication ever stop queueing?
-    ``clocks``: how far apart the sites spooled the same messages."""
+    """The known facts of a service besides its messages. ``was_interrupted``: did replication ever stop queueing?
+    ``clocks``: the time between the sites' spooling of the same messages."""
 
     active: SideName | None
     failover_at: float | None
@@ -49,8 +49,8 @@ class Circumstances:
 
     @property
     def is_clock_off(self) -> bool:
-        """Are the sites' clocks further apart than was assumed, as far as their messages tell? A queue that replicates
-        late makes some messages later, never all of them."""
+        """Do the messages show that the sites' clocks differ more than was assumed? A queue that replicates late makes
+        some messages later, never all of them."""
         return self.clocks is not None and abs(self.clocks.at_least_s) > max(self.clock_skew_s, _DELAY_S)
 
 
@@ -90,15 +90,15 @@ def judge(endpoints: Sequence[EndpointReport], known: Circumstances) -> tuple[Ve
 
 
 def clocks_apart(known: Circumstances) -> str:
-    """How far apart the clocks seem, in words."""
-    assert known.clocks is not None  # asked only where they are off
+    """A sentence about the difference of the clocks."""
+    assert known.clocks is not None  # called only if the clocks are off
     later = "later" if known.clocks.at_least_s > 0 else "earlier"
     seconds = f"{abs(known.clocks.at_least_s):,.1f} s"
     return f"the right site spooled every message that both have at least {seconds} {later} than the left"
 
 
 def _judge_kept(apart: Sequence[EndpointReport]) -> tuple[Verdict, str]:
-    """Of logs and SOW topics that differ. What a SOW lacks is told by its log, if anything tells it."""
+    """The verdict on logs and SOW topics that differ. Only the log of a SOW can show a loss in the SOW."""
     worse = [one for one in apart if one.kind != SOW and _is_worse(one)]
     if worse:
         return "not-safe", f"{_named(worse)} differ, and neither time nor the age of the logs explains it"
@@ -117,8 +117,8 @@ def _is_worse(endpoint: EndpointReport) -> bool:
 
 
 def is_read(endpoint: EndpointReport) -> bool:
-    """Is it shown that all of it was read? An endpoint of a broker tells its depth; one that does not shows nothing. A
-    dump tells none, and what was unreadable in it is known."""
+    """Is it shown that the endpoint was read completely? A broker's endpoint must report its depth to show it. A dump
+    reports no depth, but its unreadable pieces are known."""
     wholes = (endpoint.left.is_whole, endpoint.right.is_whole)
     return False not in wholes and (endpoint.kind in KEPT or None not in wholes)
 
@@ -129,7 +129,7 @@ def _oldest(endpoint: EndpointReport) -> float:
 
 
 def _why_not(endpoint: EndpointReport, known: Circumstances) -> str:
-    """What would happen to the messages of before the fail-over in this endpoint."""
+    """What would happen to this endpoint's messages from before the fail-over."""
     parts = [f"{endpoint.kind} {endpoint.name}: its oldest message is of {iso(_oldest(endpoint))}"]
     if known.active is not None:
         only_active, only_restored = endpoint.extra, endpoint.missing
@@ -160,13 +160,12 @@ def _more(endpoints: Sequence[EndpointReport]) -> tuple[str, ...]:
 
 
 def recovery_point(endpoints: Sequence[EndpointReport], known: Circumstances) -> Rpo:
-    """How many messages the fail-over lost: those that only the site that gave up has, and nothing explains.
+    """How many messages the fail-over lost: unexplained messages that only the site that gave up has.
 
-    It counts messages spooled until the fail-over. What may have been consumed or may have expired at the active site
-    meanwhile, or may have aged out of its log, makes the number uncertain: then it is bounded, never guessed. What that
-    site holds in another endpoint is not lost. Where the site that gave up has
-    nothing of that time, nothing shows that it lost nothing. The records of a SOW are not counted: the messages that
-    made them are in the log.
+    Only messages spooled until the fail-over count. The number is bounded, never guessed, if messages may have been
+    consumed, expired or aged out of the log at the active site. A message that the active site holds in another endpoint
+    is not lost. If the site that gave up has no message of that time, the number is unknown. SOW records are not counted,
+    because the messages that made them are in the log.
     """
     endpoints = [one for one in endpoints if one.kind != SOW]
     if known.active is None:
@@ -186,8 +185,8 @@ def recovery_point(endpoints: Sequence[EndpointReport], known: Circumstances) ->
     gave_up = [one.right if known.active == "left" else one.left for one in endpoints]
     threshold = known.failover_at + known.clock_skew_s
     if not any(one.oldest_at is not None and one.oldest_at <= threshold for one in gave_up):
-        # docs/sources/solace-procedure.md, fail-back: a message spool that could not be recovered is empty, and looks
-        # like one that was consumed.
+        # docs/sources/solace-procedure.md, fail-back: a message spool that could not be recovered is empty. It looks
+        # like a spool whose messages were consumed.
         why = "the site that gave up holds nothing of before the fail-over: consumed, or its message spool was lost"
         return Rpo(how="unknown", reasons=(why,))
     if known.is_clock_off:

@@ -1,4 +1,4 @@
-"""Shows how far Spark is, while the caller waits for an answer."""
+"""Shows Spark's progress while the caller waits for an answer."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _EVERY_S = 2.0
 
 @contextmanager
 def watched(spark: SparkSession, say: Callable[[str], None], *, every_s: float = _EVERY_S) -> Iterator[None]:
-    """Within this block ``say`` hears of the tasks under way, whenever their number has changed."""
+    """Within this block, call ``say`` with the progress of the running tasks whenever it changes."""
     ended = threading.Event()
     watcher = threading.Thread(target=_watch, args=(spark, say, ended, every_s), name="spark-progress", daemon=True)
     watcher.start()
@@ -31,7 +31,7 @@ def _watch(spark: SparkSession, say: Callable[[str], None], ended: threading.Eve
         try:
             text = _under_way(spark)
         except (Py4JError, OSError):
-            return  # the session is ending; the caller gets the reason
+            return  # the session is ending, and the caller gets the reason
         if text and text != last:
             say(text)
             last = text

@@ -1,4 +1,4 @@
-"""What a family of a plug-in says of itself, as the judge of the promises takes it: its own readings are asked."""
+"""Builds the ``Meaning`` of a plug-in family for the judge of the promises, from the family's own readings."""
 
 from __future__ import annotations
 
@@ -12,7 +12,8 @@ from proof.promises.facts import Plain
 
 
 def meaning_of(family: Family) -> Meaning:
-    """Of a family that the judge does not know: no one else can say its facets once more."""
+    """The meaning of a family for which the judge has no rules. Its facets come from the family's own code, because the
+    judge has no independent copy of them."""
     serving = [model for model in family.readings.values() if Facet.SERVES in model.facets]
 
     def facets(reading: str, value: Plain) -> Facets:

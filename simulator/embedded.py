@@ -1,4 +1,4 @@
-"""The pair of simulated sites that comes with the product, for a first try and for rehearsals without an inventory.
+"""The built-in pair of simulated sites, for a first try and for rehearsals without an inventory.
 
 The names are those of the procedure's example: New York and New Jersey, and the message VPN Trading_VPN.
 """
@@ -18,7 +18,7 @@ _NODES = {HOME: "NY_Appliance1", AWAY: "NJ_Appliance1"}
 
 
 def embedded_inventory(world: Path | str = "memory:embedded") -> Inventory:
-    """The inventory of the embedded pair. ``world``: the file that keeps it, or ``memory:NAME``."""
+    """The inventory of the embedded pair. ``world``: the path of the world's file, or ``memory:NAME``."""
     sites = {
         name: Site(
             title=_TITLES[name],
@@ -35,7 +35,7 @@ def embedded_inventory(world: Path | str = "memory:embedded") -> Inventory:
 
 
 def embedded_world(path: Path, clock: Clock) -> World:
-    """The embedded pair kept at ``path``; made there first when there is no such file.
+    """The embedded pair from the file ``path``. The file is created if it does not exist.
 
     Raises ``Unreachable``, with a hint, for a file that is not a world.
     """
@@ -47,10 +47,10 @@ def embedded_world(path: Path, clock: Clock) -> World:
 
 
 def embedded_layout(*, ha: bool = False) -> WorldLayout:
-    """New York active; with ``ha``, each site is a pair of nodes.
+    """The layout with New York active. With ``ha``, each site is a pair of nodes.
 
-    Trading_VPN has a standing backlog: its bridge carries just what its publishers send. The way back carries more, or a
-    restored New York would never catch up.
+    Trading_VPN has a constant backlog, because its bridge carries exactly what its publishers send. The bridge back
+    carries more. Otherwise a restored New York would never catch up.
     """
     trading = VpnLayout(
         name="Trading_VPN",
@@ -76,7 +76,8 @@ def _nodes(site: str, ha: bool) -> tuple[str, ...]:
 
 
 def _transactions() -> tuple[TransactionLayout, ...]:
-    """Two prepared and replicated ones, which an operator has to decide; the others can be ignored (seed, step 4)."""
+    """The transactions at the start. Two are prepared and replicated, and an operator must decide them. The others can be
+    ignored (seed, step 4)."""
     return (
         TransactionLayout(
             xid="0021B028-00-01",

@@ -1,8 +1,8 @@
 """The nine checks that AMPS makes on a link, for one topic at a time.
 
 Each check is one pure function from a case to None (it passes) or to a verdict. Source of every condition: 60East,
-"Replication Configuration Validation". "This instance" there is ``case.source`` here, "the downstream instance" is
-``case.target``. Whether a check is excluded is not asked here.
+"Replication Configuration Validation". Its "this instance" is ``case.source`` here; its "downstream instance" is
+``case.target``. These functions ignore whether a check is excluded.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from validator.fabric.holdings import Carriage, Holdings
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """A check that fails, or (``is_decided`` false) that cannot be decided. ``at_target`` is where to look there."""
+    """A check that fails, or (``is_decided`` false) cannot be decided. ``at_target``: the place in the target's file."""
 
     check: Check
     message: str
@@ -29,7 +29,7 @@ class Verdict:
 
 
 class Case:
-    """One topic on one link, with all that the checks check."""
+    """One topic on one link, with the data that the checks need."""
 
     __slots__ = ("back", "carriage", "fabric", "link", "relays", "source", "target", "topic")
 
@@ -54,12 +54,12 @@ class Case:
         return self.topic.name, self.link.source.name, self.link.target.name
 
     def passes_through(self, destination: Destination, group: str) -> bool | None:
-        """Does ``destination`` of the downstream instance forward what came from ``group``? None: cannot be told."""
+        """Does ``destination`` of the downstream instance forward messages from ``group``? None: unknown."""
         return passes(self.fabric, destination, group)
 
 
 def passes(fabric: Fabric, destination: Destination, group: str) -> bool | None:
-    """Does ``PassThrough`` of ``destination`` let messages through that came from ``group``?"""
+    """Does ``PassThrough`` of ``destination`` let messages from ``group`` through? None: unknown."""
     if destination.passthrough is None:
         return False
     pattern = fabric.book.pattern(destination.passthrough)
@@ -235,7 +235,7 @@ CHECKS: Mapping[Check, Callable[[Case], Verdict | None]] = {
 
 
 def verdicts(case: Case) -> list[Verdict]:
-    """Every check that does not pass, excluded or not."""
+    """The verdict of every check that does not pass, including excluded checks."""
     found = (check(case) for check in CHECKS.values())
     return [verdict for verdict in found if verdict is not None]
 

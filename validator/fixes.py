@@ -1,7 +1,7 @@
 """The change that fixes a failed check, as XML to paste.
 
-Each fix is the smallest element that can be pasted as it is, with the place it goes to. What the configurations do
-not tell (the host another instance runs on) is written ``HOST``. Never edits a file.
+Each fix is the smallest element that can be pasted without change, with its place. The configurations do not contain
+the host of another instance, so the fix has ``HOST`` instead. This module never edits a file.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ HOST = "HOST"
 
 
 def fix_for(case: Case, verdict: Verdict) -> Fix | None:
-    """The change for one verdict; None when only a person can tell what was meant."""
+    """The change for one verdict; None when only the operator knows the intention."""
     return _FIXES[verdict.check](case, verdict)
 
 
@@ -30,7 +30,7 @@ def relaxed_entry(topic: ReplicatedTopic, add: Iterable[Check]) -> str:
 
 
 def topic_entry(name: str | None, message_type: str, *, filter: str = "", excluded: Iterable[Check] = ()) -> str:
-    """A ``Topic`` element as Destination and TransactionLog take it."""
+    """A ``Topic`` element for Destination or TransactionLog."""
     inner = [leaf("Name", name)] if name is not None else []
     inner.append(leaf("MessageType", message_type))
     if filter:
@@ -42,7 +42,7 @@ def topic_entry(name: str | None, message_type: str, *, filter: str = "", exclud
 
 
 def rendered(element: Element, *, replace: Mapping[str, tuple[str, ...]] | None = None) -> str:
-    """An element as XML; ``replace`` gives the children of a tag new texts, and no texts take them away."""
+    """An element as XML. ``replace`` gives the children of a tag new texts; an empty tuple removes these children."""
     replace = replace or {}
     parts: list[str] = []
     done: set[str] = set()
@@ -59,7 +59,7 @@ def rendered(element: Element, *, replace: Mapping[str, tuple[str, ...]] | None 
 
 
 def passthrough(existing: str | None, groups: Iterable[str]) -> str:
-    """A ``PassThrough`` that lets ``groups`` through beside what it let through before."""
+    """A ``PassThrough`` that lets ``groups`` through in addition to the ``existing`` expression."""
     wanted = [f"^{quote(group)}$" for group in groups]
     return leaf("PassThrough", "|".join([existing, *wanted]) if existing else ".*")
 
@@ -86,7 +86,7 @@ def _replicate(case: Case, _verdict: Verdict) -> Fix:
 
 
 def _destination(to: Instance, like: Destination, entry: str) -> str:
-    """A destination that leads back: its host is not known from the configurations."""
+    """A destination that leads back. The configurations do not contain its host."""
     transport = next(iter(to.replication_transports), None)
     port = next((split_address(text).port for text in transport.addresses), None) if transport else None
     parts = [
@@ -183,8 +183,8 @@ def _cascade(case: Case, _verdict: Verdict) -> Fix:
 
 
 def _either(case: Case, where: str) -> str:
-    """``where``. If the other direction proposes the opposite change, also that only one of the two may be made: both
-    together would swap what differs."""
+    """``where``. If the other direction proposes the opposite change, the text also says that only one of the two may be
+    made. Both changes together would swap the difference."""
     if not case.fabric.ways_back(case.link):
         return where
     return f"{where}: either this, or the opposite change in {case.link.source.name}, not both"

@@ -1,6 +1,7 @@
 """Finds and reads the configurations of one validation: files, and the AMPS configurations inside folders.
 
-All files that cannot be read are told of at once, each with its line. Never judges what a configuration says.
+One error reports all files that cannot be read, each with its line. This module never judges the content of a
+configuration.
 """
 
 from __future__ import annotations
@@ -29,7 +30,8 @@ class UnreadableConfigurations(DefinitionError):
 def read_all(
     paths: Iterable[Path | str], variables: Mapping[str, str], assumptions: Assumptions
 ) -> tuple[Instance, ...]:
-    """One instance a file. A folder means every ``.xml`` or ``.XML`` below it that has an ``AMPSConfig``.
+    """Read one instance from each file. A folder means every ``.xml`` or ``.XML`` file below it that has an
+    ``AMPSConfig``.
 
     Raises ``DefinitionError`` when there is nothing to read, ``UnreadableConfigurations`` when files are broken.
     """
@@ -60,9 +62,9 @@ def _files(path: Path) -> Iterator[Path]:
 
 
 def _is_configuration(file: Path) -> bool:
-    """Included fragments and other XML lie in the same folders: only files with the root element are instances."""
+    """Is the file an instance? The same folders have included fragments and other XML, without this root element."""
     try:
-        # In UTF-16 every second byte of the root element is a zero, in either byte order.
+        # In UTF-16, every second byte of the root element is zero, in both byte orders.
         return _ROOT in read_document(file).replace(b"\0", b"")
     except OSError:
-        return True  # reading it properly gives the reason
+        return True  # reading the file later raises the error with the reason

@@ -1,7 +1,6 @@
-"""Turns the verdicts of the nine checks into findings: which level, what AMPS does, what fixes it.
+"""Turns the verdicts of the nine checks into findings: the level, the reaction of AMPS, and the fix.
 
-Also judges what is left of an expression when every known topic is accounted for. Never repeats a comparison that
-``checks`` makes.
+It also judges the part of an expression that no known topic covers. It never repeats a comparison of ``checks``.
 """
 
 from __future__ import annotations
@@ -23,7 +22,7 @@ REFUSED = (
 )
 UNKNOWN = "the configurations do not show whether AMPS refuses the link {link}"
 
-# What follows when AMPS makes the link because the check is excluded ("Replication Configuration Validation").
+# The consequence when AMPS makes the link because the check is excluded ("Replication Configuration Validation").
 GIVES_UP: Mapping[Check, str] = {
     Check.TXLOG: "{target} does not log {topic}: it can neither replay it, nor pass it on, nor base a queue on it",
     Check.REPLICATE: "what is published to {topic} on {target} never reaches {source}: after a fail-over to {target} "
@@ -41,7 +40,7 @@ GIVES_UP: Mapping[Check, str] = {
 
 
 def judge(fabric: Fabric) -> Iterator[ValidationFinding]:
-    """The findings of the nine checks on every link, for every topic it carries, in no particular order."""
+    """The findings of the nine checks on every link, for every topic of the link, in no particular order."""
     relaxed = _relaxed(fabric)
     needed: set[tuple[ReplicatedTopic, Check]] = set()
     for link in fabric.links:
@@ -59,10 +58,10 @@ def judge(fabric: Fabric) -> Iterator[ValidationFinding]:
 
 
 def _unneeded(fabric: Fabric, needed: set[tuple[ReplicatedTopic, Check]]) -> Iterator[ValidationFinding]:
-    """Exclusions of checks that pass, for every topic, on every link the entry belongs to.
+    """Exclusions of checks that pass for every topic, on every link of the entry.
 
-    ``cascade`` beside another exclusion is left alone: 60East's own example for a view server excludes both, with
-    instances in mind that no one here knows of.
+    ``cascade`` beside another exclusion is not reported: 60East's own example for a view server excludes both, because of
+    instances that are not part of this fabric.
     """
     told: set[ReplicatedTopic] = set()
     for link in fabric.links:
@@ -122,20 +121,20 @@ def _consequence(level: Level, link: Link, topic: Topic, verdict: Verdict) -> st
 
 
 def gives_up(check: Check, link: Link, topic: str) -> str:
-    """What follows when ``check`` is excluded although it would fail."""
+    """The consequence when ``check`` is excluded although it would fail."""
     return GIVES_UP[check].format(topic=topic, source=link.source.name, target=link.target.name)
 
 
 def _entry(carriage: Carriage, check: Check) -> ReplicatedTopic:
-    """The Topic entry to show: the one that excludes the check, else the first that matches."""
+    """The Topic entry to show: the entry that excludes the check, else the first matching entry."""
     return next((entry for entry in carriage.entries if check in entry.excluded), carriage.entry)
 
 
 def _relaxed(fabric: Fabric) -> set[Instance]:
-    """The instances that are connected with one that excludes more than ``cascade``.
+    """The instances that are connected with an instance that excludes more than ``cascade``.
 
-    Where nothing but ``cascade`` is excluded, a fabric can be considered to fully meet the rules (60East, same
-    chapter, "cascade validation check").
+    If only ``cascade`` is excluded, a fabric can be considered to fully meet the rules (60East, same chapter,
+    "cascade validation check").
     """
     fresh = [each for each in fabric.instances if _excludes_more_than_cascade(each)]
     found = set(fresh)
@@ -159,7 +158,8 @@ def _remainder(
     failed: set[tuple[ReplicatedTopic, Check]],
     needed: set[tuple[ReplicatedTopic, Check]],
 ) -> Iterator[ValidationFinding]:
-    """The findings for topics that only an expression knows; a check that failed for a known topic says enough."""
+    """The findings for topics that only an expression covers. A check that already failed for a known topic is not
+    reported again."""
     for left in remainder(fabric, link):
         needed.add((left.entry, left.verdict.check))
         if (left.entry, left.verdict.check) in failed:

@@ -1,7 +1,7 @@
-"""What a validation found, in the one shape that table, JSON, SARIF and drawing are made from.
+"""The result of a validation as data. Table, JSON, SARIF and drawing are made from this data.
 
-The JSON of a report is published: ``report.schema.json`` beside this file is generated from these models and a test
-keeps it so. Never formats anything for people beyond single sentences.
+The JSON of a report is published. ``report.schema.json`` in this folder is generated from these models, and a test
+checks that it is current. This module formats only single sentences for people.
 """
 
 from __future__ import annotations
@@ -84,7 +84,7 @@ class ValidationFinding(_Strict):
 
     @property
     def sort_key(self) -> tuple[int, str, str, str, str, str, str, str]:
-        """The order of a report: what matters most first, then link by link."""
+        """The order of a report: by level, the most important first, then by link."""
         return (
             LEVELS.index(self.level),
             self.source or "",
@@ -162,7 +162,7 @@ class ValidationReport(_Strict):
 
     @property
     def exit_code(self) -> int:
-        """4 when AMPS would refuse something, else 0: risks, notes and the undecided do not fail a build."""
+        """4 when there is an error, else 0: risks, notes and undecided findings do not fail a build."""
         return EXIT_FINDINGS if self.summary[Level.ERROR] else EXIT_CLEAN
 
     def to_json(self) -> str:

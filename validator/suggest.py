@@ -1,9 +1,9 @@
-"""The smallest set of exclusions that lets an intended asymmetry pass, and what it gives up.
+"""The smallest set of exclusions that lets an intended asymmetry pass, and the guarantees that it gives up.
 
-A check that fails has to be excluded where it fails: there is no choice. Whoever replicates to an instance that
-excludes a check must then exclude ``cascade``, and so on upstream (60East, "cascade validation check"); ``cascade``
+A check that fails must be excluded where it fails. An instance that replicates to an instance that excludes a check
+must then exclude ``cascade``. The same rule applies further upstream (60East, "cascade validation check"). ``cascade``
 is preferred to the check itself, because it gives up no comparison of contents. The result is the least fixpoint of
-these two rules. Mandatory checks are never suggested: what fails them is no asymmetry, but a fault.
+these two rules. Mandatory checks are never suggested: a mandatory check that fails shows a fault, not an asymmetry.
 """
 
 from __future__ import annotations
@@ -23,11 +23,11 @@ from validator.report import Suggestion
 
 _SHOWN_MAX = 6
 
-_Cases = dict[tuple[Link, Topic], str]  # where a check fails, and why
+_Cases = dict[tuple[Link, Topic], str]  # the link and topic where a check fails, and the reason
 
 
 def suggestions(fabric: Fabric) -> tuple[Suggestion, ...]:
-    """The exclusions to add to the configurations as they are. Raises ``DefinitionError`` for an unknown instance."""
+    """The exclusions to add to the current configurations. Raises ``DefinitionError`` for an unknown instance."""
     intended = set(fabric.options.intended)
     for name in sorted(intended):
         if name not in fabric.directory.by_name:
@@ -50,7 +50,7 @@ class _Search:
         self._changed: set[Instance] = set()
 
     def failing(self, links: Iterable[Link]) -> None:
-        """Excludes every check but ``cascade`` that fails now, where it fails."""
+        """Excludes every check that fails now, except ``cascade``, where it fails."""
         for link in links:
             for topic, carriage in self._fabric.traffic(link):
                 for verdict in verdicts(Case(self._fabric, link, topic, carriage)):
@@ -63,7 +63,7 @@ class _Search:
                     self._exclude(link, topic, left.entry, enforced, left.verdict.check, left.verdict.message)
 
     def cascading(self, intended: set[str]) -> None:
-        """Excludes ``cascade`` upstream of everything that enforces less, until nothing is left to exclude."""
+        """Excludes ``cascade`` upstream of every entry that enforces fewer checks, until nothing is left to exclude."""
         waiting = {each for each in self._fabric.instances if not intended or each.name in intended} | self._changed
         while waiting:
             instance = waiting.pop()
@@ -101,7 +101,7 @@ class _Search:
         check: Check,
         reason: str,
     ) -> bool:
-        """Adds ``check`` to what the entry excludes. True when it was not added before."""
+        """Adds ``check`` to the exclusions of the entry. True when it was not added before."""
         if check in MANDATORY or check not in enforced:
             return False
         is_new = check not in self._added[entry]
@@ -120,7 +120,7 @@ class _Search:
         source, destination = self._home[entry]
         reasons = [reason for check in Check for reason in added.get(check, {}).values()]
         losses = [gives_up(check, link, topic.name) for check in Check for link, topic in added.get(check, {})]
-        telling = added.keys() - {Check.CASCADE} or added.keys()  # cascade is added for what others relax
+        telling = added.keys() - {Check.CASCADE} or added.keys()  # cascade follows from the exclusions of others
         needed = {topic for check in telling for _, topic in added[check]}
         links = [link for link in self._fabric.outgoing[source] if link.destination is destination]
         carried = {topic for link in links for topic, how in self._fabric.traffic(link) if entry in how.entries}
@@ -139,7 +139,7 @@ class _Search:
 
 
 def _shown(sentences: Iterable[str]) -> tuple[str, ...]:
-    """Each once, the first few, and how many more there are."""
+    """The first few distinct sentences, and the number of the others."""
     distinct = list(dict.fromkeys(sentences))
     if len(distinct) <= _SHOWN_MAX:
         return tuple(distinct)

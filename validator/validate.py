@@ -1,6 +1,6 @@
-"""One validation from paths to report: what ``failover validate`` does.
+"""One validation from paths to report, for ``failover validate``.
 
-Reads configurations, never changes one, and speaks to no instance.
+It reads configurations, never changes a configuration, and does not connect to any instance.
 """
 
 from __future__ import annotations
@@ -39,12 +39,12 @@ def run_validate(paths: Iterable[Path | str], options: ValidateOptions | None = 
 
 
 def validate(instances: Iterable[Instance], options: ValidateOptions | None = None) -> ValidationReport:
-    """The same for instances at hand."""
+    """Validates instances that were read before."""
     return report_on(Fabric(instances, options))
 
 
 def report_on(fabric: Fabric) -> ValidationReport:
-    """The report on a fabric that was built before."""
+    """The report on an existing fabric."""
     findings: list[ValidationFinding] = list(judge(fabric))
     if fabric.options.extra_rules:
         for rules in _EXTRA_RULES:

@@ -1,7 +1,7 @@
-"""The three changes: which paths each asks for, and one careful attempt at it. Never a second attempt.
+"""The three changes: the paths that each change requests, and one attempt at it. There is never a second attempt.
 
-Sources: docs/sources/amps.md, 6.1 (actions by path), 9.2 (downgrade), 9.1 (proxied transfer). The ids stand
-in the collections that the instance shows; a path is asked for whatever the last sample said, since that may be old.
+Sources: docs/sources/amps.md, 6.1 (actions by path), 9.2 (downgrade), 9.1 (proxied transfer). The ids are in the
+collections that the instance shows. A path is requested regardless of the last sample, since the sample may be old.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _NEVER_LEFT = (Unreachable, HostKeyRejected, Forbidden)
 
 
 class _Kind(NamedTuple):
-    """One action: its argument and words, the verb of each word, and what it is done to."""
+    """One action: its argument and words, the verb of each word, and the collection that it changes."""
 
     argument: str
     verbs: Mapping[str, str]
@@ -58,13 +58,13 @@ _KINDS: Mapping[str, _Kind] = {
 
 
 def links_out(node: Node) -> Sequence[Node] | None:
-    """The links that start here; an instance also lists those that end here, as sources."""
+    """The links that start at this instance. An instance also lists links that end at it, as sources."""
     nodes = list_in(node, "replication")
     return None if nodes is None else [one for one in nodes if text_in(one, "client_type") != "source"]
 
 
 def line_of(action: str, call: Call) -> str:
-    """What is asked for, with ``<…>`` in place of the ids that only the instance knows."""
+    """The request, with ``<…>`` in place of the ids that only the instance knows."""
     kind = _KINDS[action]
     word = call.args.get(kind.argument, f"<{kind.argument}>")
     return f"GET /amps/administrator/{kind.collection}/<{kind.each}>/{kind.verbs.get(word, word)}"
@@ -78,8 +78,8 @@ def check_call(action: str, call: Call) -> None:
 
 
 def perform(instance: AmpsInstance, action: str, call: Call, permit: Permit) -> Result:
-    """Make one attempt. A device that fails is a result; only ``permit``'s refusal is raised, and only while nothing
-    of the call was sent."""
+    """Make one attempt. A failure of the device is returned as a result. Only the refusal by ``permit`` is raised, and
+    only while nothing of the call was sent."""
     writer = instance.writer
     if writer is None:
         raise Forbidden("this session only reads", device=instance.device.name)
@@ -99,7 +99,7 @@ def perform(instance: AmpsInstance, action: str, call: Call, permit: Permit) -> 
             if not sent:
                 raise
             return _half_done(writer, call, error, sent, len(paths))
-        # Also before it is sent: its effect is unknown, so the last sample is old from now on.
+        # Called also before the request is sent: its effect is unknown, so the last sample counts as old from now on.
         instance.samples.acted()
         try:
             writer.act(path)
@@ -116,13 +116,14 @@ def perform(instance: AmpsInstance, action: str, call: Call, permit: Permit) -> 
 
 
 def _half_done(writer: AdminWriter, call: Call, error: AdapterError, sent: Sequence[str], wanted: int) -> Result:
-    """Some of it was obeyed, or may have been: only a reading tells what holds now."""
+    """The result when a part of ``call`` was obeyed, or may have been. Only a reading tells the present state."""
     detail = f"{len(sent)} of {counted(wanted, 'request')} left; then: {error}"
     return Result(call, Effect.DOUBTFUL, detail=detail, device=writer.device, sent=tuple(sent))
 
 
 def _ids(instance: AmpsInstance, action: str, service: str) -> list[str]:
-    """The ids of what ``action`` is done to. Raises ``CommandRejected`` when there is nothing, or too much."""
+    """The ids of the objects that ``action`` changes. Raises ``CommandRejected`` if there is none, or if there are too
+    many."""
     return _FINDERS[action](instance, service)
 
 
@@ -131,7 +132,7 @@ def _transports(instance: AmpsInstance, service: str) -> list[str]:
     wanted = instance.of(service).client_transports
     if wanted is None:
         untold = [text_in(node, "name") or "one" for node in nodes if text_in(node, "type") is None]
-        if untold:  # it may be the one that takes the mate's link
+        if untold:  # it may be the transport for the mate's link
             names = ", ".join(untold)
             raise _nothing(
                 instance, f"it does not report what {names} are for: name client_transports in the options"
@@ -181,7 +182,7 @@ def _nothing(instance: AmpsInstance, why: str) -> CommandRejected:
 
 
 def permission_paths(instance: AmpsInstance, service: str) -> list[str]:
-    """One path of each kind of action that could be done to this instance now, to ask whether it may be."""
+    """One path of each kind of action that is possible on this instance now, to check whether it is permitted."""
     paths = []
     for action, kind in _KINDS.items():
         try:

@@ -1,7 +1,8 @@
-"""One site's AMPS instances, spoken to over their administration interfaces. It decides nothing, and repeats no change.
+"""The AMPS instances of one site, controlled over their administration interfaces. Decides nothing, repeats no change.
 
-Each service is the client traffic of one instance, so each of a site's devices is an instance, and none is in for
-another. Sessions stay open between calls; of what was read only the served configuration is kept, for a minute.
+Each service is the client traffic of one instance. So each device of a site is an instance, and no instance takes over
+for another. Sessions stay open between calls. Only the served configuration is kept, for a minute; other readings are
+not.
 """
 
 from __future__ import annotations
@@ -41,8 +42,8 @@ Wire: TypeAlias = "Callable[[Device], Transport | None]"
 class AmpsAdminAdapter:
     """The contract's adapter for AMPS over HTTP.
 
-    ``wire`` may give each device another transport, and ``random`` spreads the pauses between attempts; both have
-    their place in tests. Raises ``DefinitionError`` for options that cannot be used.
+    ``wire`` may give each device another transport. ``random`` spreads the pauses between attempts. Tests replace both.
+    Raises ``DefinitionError`` for options that cannot be used.
     """
 
     readings: ClassVar[Mapping[str, ReadingSpec]] = SPECS
@@ -61,7 +62,7 @@ class AmpsAdminAdapter:
         proof = (lambda: "") if by_ticket else proof_of(site, options, context.secrets)
         spread = random or Random()
 
-        # httpx is loaded to connect, and not to show what the adapter can do.
+        # httpx is loaded only for a connection, not to show what the adapter can do.
         from adapters.http.negotiate import ticket_auth
         from adapters.http.session import HttpSession
 
@@ -101,15 +102,16 @@ class AmpsAdminAdapter:
         return ""
 
     def open(self) -> None:
-        """Speak to every instance. Raises if one refuses the account or cannot be trusted, or if all are away."""
+        """Read the name of every instance. Raises if one refuses the account or cannot be trusted, or if all are
+        unreachable."""
         silent: list[AdapterError] = []
         for instance in self._instances.values():
             try:
                 instance.reader.node("name")
             except CommandRejected:
-                continue  # it answers, and its readings report what it refuses
+                continue  # the instance answers, and its readings report the refusal
             except (ConnectionLost, CommandTimedOut) as error:
-                # Only its identity was asked: a port without an answer is unreachable.
+                # Only the instance's name was read, so a port without an answer means an unreachable instance.
                 silent.append(Unreachable(str(error), device=error.device, hint=error.hint))
             except (Unreachable, UnreadableReply) as error:
                 silent.append(error)
@@ -117,7 +119,7 @@ class AmpsAdminAdapter:
             raise silent[0]
 
     def probe(self, reading: str, services: Sequence[str]) -> Mapping[str, Reading | Failure]:
-        """See ``contract.Adapter``. An instance that fails is the failure of its own service alone."""
+        """See ``contract.Adapter``. The failure of an instance is a failure of its own service only."""
         if reading not in READERS:
             raise ValueError(f"amps-admin has no reading {reading}")
         answers: dict[str, Reading | Failure] = {}
@@ -133,7 +135,7 @@ class AmpsAdminAdapter:
         return self._instance(service).configuration()
 
     def apply(self, action: str, calls: Sequence[Call], permit: Permit) -> Iterator[Result]:
-        """See ``contract.Adapter``. Read-only, it raises ``Forbidden`` before anything is asked or sent."""
+        """See ``contract.Adapter``. A read-only adapter raises ``Forbidden`` before anything is read or sent."""
         if action not in ACTIONS:
             raise ValueError(f"amps-admin has no action {action}")
         for call in calls:

@@ -1,7 +1,7 @@
-"""Requests to one instance: looks that may be repeated, and actions that never are.
+"""Requests to one instance: readings that may be repeated, and actions that are never repeated.
 
-``AdminReader`` has no method with which an action path could be asked for, and its session refuses whatever is not a
-look. Nothing is fetched ahead and no link of an answer is followed: a GET may change something here
+``AdminReader`` has no method that requests an action path, and its session refuses every request that is not a reading.
+Nothing is fetched ahead, and no link of an answer is followed, because a GET may change something here
 (docs/sources/amps.md, 6.1).
 """
 
@@ -49,7 +49,7 @@ _SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9-]{1,30})(?:\s|$)")
 
 
 class AdminReader:
-    """Checks one instance; each is tried again after a broken or late answer, while ``within_s`` seconds last.
+    """Reads one instance. A reading is repeated after a broken or late answer, for at most ``within_s`` seconds.
     ``by_ticket``: the session logs in by Negotiate."""
 
     def __init__(self, session: HttpSession, retry: Retry, *, within_s: float, by_ticket: bool = False) -> None:
@@ -68,8 +68,8 @@ class AdminReader:
         return instance_in(self._look(look_at(name)).body, self.device)
 
     def leaf(self, name: str) -> Node:
-        """A node that not every release or account has: empty when the instance refuses it (404, or 403, since it is
-        entitled by path), or answers it with something else, such as a page. Raises ``AdapterError`` otherwise."""
+        """A node that not every release or account has. Empty if the instance refuses it (404, or 403, since
+        entitlement is by path), or answers with something else, such as a page. Raises ``AdapterError`` otherwise."""
         try:
             reply = self._look(look_at(name), may_refuse=True)
             return instance_in(reply.body, self.device) if reply.status in _OK else {}
@@ -82,12 +82,12 @@ class AdminReader:
         return self._look(CONFIGURATION)
 
     def may(self, action: str, segment: str) -> bool | None:
-        """May the account ask for ``action``, a path? Asked of the entitlement check, which does nothing; None when
-        the instance does not report."""
+        """May the account request ``action``, a path? The answer comes from the entitlement check, which changes
+        nothing. None if the instance does not report."""
         try:
             return yes_or_no(self._look(may(action, segment)).body)
         except (AuthenticationFailed, CommandRejected, UnreadableReply):
-            return None  # the check itself is refused, or spelled another way there
+            return None  # the check itself is refused, or has another path there
 
     def close(self) -> None:
         """End the session; never raises."""
@@ -111,15 +111,15 @@ class AdminReader:
 
 
 class AdminWriter(AdminReader):
-    """Looks and actions of one instance."""
+    """Readings and actions of one instance."""
 
     def act(self, target: str) -> None:
-        """Ask for an action path, once. Raises ``AdapterError``; returning says that the instance took it, no more:
-        what it answers to an action is not documented. It may carry it out and answer 301, 302 or 303 to a page, so
-        those are in doubt; 307 and 308 say that it was not carried out here."""
+        """Request an action path once. Raises ``AdapterError``. A return says only that the instance accepted the
+        request, since the answer to an action is not documented. The instance may carry out an action and answer 301,
+        302 or 303 to a page, so these are doubts. 307 and 308 say that the action was not carried out here."""
         try:
             reply = self._session.exchange(Request("GET", target))
-        except AuthenticationFailed as error:  # our own error, since a refusal would be an answer: nothing was sent
+        except AuthenticationFailed as error:  # nothing was sent: a refusal would be an answer
             raise Unreachable(str(error), device=self.device, hint=error.hint) from error
         if reply.status not in _OK:
             raise not_carried_out(reply, self.device, AS_IT_IS) or self._refusal(reply)

@@ -1,4 +1,4 @@
-"""What the administration interface answers, read leniently: every value is a text, and any may be missing.
+"""Reads the answers of the administration interface leniently: every value is a text, and any value may be missing.
 
 Sources: docs/sources/amps.md, 6.2 for the fields, AMPS's own exporters for the shape: objects ``amps`` > ``instance``
 > node, a collection is a list of objects with ``id``. A value that cannot be read is None, which is unknown; never a
@@ -24,7 +24,7 @@ _UPTIME = re.compile(r"(?:(\d{1,9})[ .d]+)?(\d{1,9}):(\d{2}):(\d{2}(?:\.\d+)?)")
 _RAW_EPOCH_US = 210_866_803_200_000_000
 _RAW = re.compile(r"\d{18}", re.ASCII)
 _COUNT_END = 2**63  # no counter is longer than 64 bits
-_MOMENT_END = 10**11  # in the year 5138, seconds since the epoch: no clock that means anything shows that
+_MOMENT_END = 10**11  # seconds since the epoch, in the year 5138: no clock that is set shows such a time
 
 
 def instance_in(body: bytes, device: str) -> Node:
@@ -52,7 +52,7 @@ def list_in(node: Node, name: str) -> Sequence[Node] | None:
 
 
 def text_in(node: Node, name: str) -> str | None:
-    """A text that says something."""
+    """A text that is not empty."""
     found = node.get(name)
     if isinstance(found, bool) or not isinstance(found, str | int | float) or found == "":
         return None
@@ -116,7 +116,8 @@ def uptime_in(node: Node, name: str) -> float | None:
 
 
 def yes_or_no(body: bytes) -> bool | None:
-    """What an entitlement check answers; its exact shape is not documented, so the one word of it counts."""
+    """The answer of an entitlement check. Its exact form is not documented, so the word ``true`` or ``false`` in it
+    counts."""
     words = set(re.findall(r"\b(?:true|false)\b", body.decode("utf-8", "replace").lower()))
     return words == {"true"} if len(words) == 1 else None
 

@@ -32,7 +32,7 @@ from orchestrator.model.inventory import Site
 
 @dataclass(frozen=True, kw_only=True)
 class Amps(Offering):
-    """What it offers, see ``orchestrator.family.offers``."""
+    """What AMPS offers, see ``orchestrator.family.offers``."""
 
     def options(self, kind: Kind) -> Sequence[MoveOption]:
         from adapters.amps.offers import moves

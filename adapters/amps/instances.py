@@ -1,4 +1,5 @@
-"""One instance of a site as its service's readings need it: its session, its samples, and the configuration it serves."""
+"""One instance of a site, for the readings of its service: its session, its samples, and the configuration that it
+serves."""
 
 from __future__ import annotations
 
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
     from adapters.http.session import HttpSession
 
 _READING = Backoff(attempts_max=3, first_s=0.1, longest_s=1.0)
-# An instance reads its configuration once, when it starts: what it serves changes no more often than that.
+# An instance reads its configuration only when it starts, so the served configuration changes no more often.
 _CONFIGURATION_S = 60.0
 
 
@@ -53,38 +54,38 @@ class AmpsInstance:
 
     @property
     def writer(self) -> AdminWriter | None:
-        """The half that acts."""
+        """The part that can act; None in a read-only session."""
         return self.reader if isinstance(self.reader, AdminWriter) else None
 
     @property
     def assume(self) -> AdminAssumptions:
-        """How what is not documented is taken."""
+        """The assumptions about undocumented behaviour."""
         return self._options.assume
 
     @property
     def outage_s(self) -> float:
-        """The outage of the mate that is to be survived."""
+        """The length of an outage of the mate that the inventory wants to survive."""
         return self._options.outage
 
     def of(self, service: str) -> ServiceOptions:
-        """What the inventory says of ``service``."""
+        """The options of ``service`` in the inventory."""
         return self._options.of(service)
 
     def is_application(self, client: str) -> bool:
-        """Does a client of this name count?"""
+        """Does a client of this name count as an application?"""
         pattern = self._options.not_applications
         return not pattern or re.search(pattern, client) is None
 
     def configuration(self) -> str:
-        """The configuration that it serves, or the inventory's file in its place. Raises ``AdapterError``, and
-        ``DefinitionError`` for a file that was made of another configuration than the instance serves now."""
+        """The configuration that the instance serves, or the inventory's file in its place. Raises ``AdapterError``,
+        and ``DefinitionError`` for a file that was made from another configuration than the instance serves now."""
         reply = self.reader.configuration()
         dumped = self._options.configurations.get(self.device.name)
         return reply.text if dumped is None else read_dumped(dumped, reply.body, self.device.name)
 
     def served(self) -> Served | None:
-        """The configuration that it serves; None when it cannot be had or read, which makes unknown what depends on
-        it."""
+        """The configuration that the instance serves; None if it cannot be fetched or read. Values that depend on it
+        are unknown then."""
         if self._clock.now() >= self._served_until:
             try:
                 self._served = read_served(self.configuration(), self.device.name)
@@ -94,13 +95,13 @@ class AmpsInstance:
         return self._served
 
     def interval_s(self) -> float:
-        """Seconds between two samples: what the inventory says, the configuration, or AMPS's default."""
+        """Seconds between two samples: from the inventory, else from the configuration, else AMPS's default."""
         if self._options.interval is not None:
             return self._options.interval
         served = self.served()
         return INTERVAL_S if served is None else served.interval_s
 
     def close(self) -> None:
-        """End the session; never raises. What was served is asked for again."""
+        """End the session; never raises. The served configuration is read again afterwards."""
         self._served_until = 0.0
         self.reader.close()

@@ -1,6 +1,6 @@
-"""The configurations that instances serve of themselves, fetched through read-only sessions.
+"""Fetches the configurations that instances serve, through read-only sessions.
 
-Nothing of what an instance serves is taken for a file of this machine: a configuration that includes one is refused.
+A served configuration never leads to a file of this machine: a configuration that includes a file is refused.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ class ServesConfiguration(Protocol):
     """An adapter that can fetch an instance's own configuration."""
 
     def configuration(self, service: str) -> str:
-        """The text. Raises ``AdapterError``."""
+        """The text of the configuration. Raises ``AdapterError``."""
         ...
 
 
@@ -35,7 +35,8 @@ def configurations_of(
     variables: Mapping[str, str] | None = None,
     assumptions: Assumptions | None = None,
 ) -> dict[tuple[str, str], Instance | str]:
-    """The instances of these services, by site and service; a sentence where one could not be fetched."""
+    """The instances of these services, by site and service; a sentence with the reason where an instance could not be
+    fetched."""
     part = next((one for one in site.parts if _serves(registry, one)), None)
     if part is None:
         return {(site.name, service): f"no adapter of {site.name} can fetch it" for service in services}

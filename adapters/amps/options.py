@@ -1,5 +1,5 @@
-"""What a site's ``options`` say to the adapter ``amps-admin``: how to speak to its instances, which is whose, and the
-assumptions where the documentation of AMPS is silent. Nothing here connects.
+"""The ``options`` of a site for the adapter ``amps-admin``: how to connect to its instances, which instance belongs to
+which service, and the assumptions about undocumented behaviour of AMPS. This module does not connect.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ class _Strict(BaseModel):
 
 
 class AdminAssumptions(_Strict):
-    """What AMPS does not document, and how it is taken here unless the inventory says otherwise."""
+    """The assumptions about undocumented behaviour of AMPS. The inventory may change them."""
 
     check_segment: Literal["transport", "transports"] = Field(
         default="transport",
@@ -58,7 +58,7 @@ class AdminAssumptions(_Strict):
 
 
 class ServiceOptions(_Strict):
-    """What differs by service; what is left out is as the site has it."""
+    """The options that differ by service. An option that is left out has the site's value."""
 
     device: str | None = Field(default=None, description="the device that is this service's instance")
     mate: str | None = Field(default=None, description="name, destination or group of the link to the other site")
@@ -67,10 +67,11 @@ class ServiceOptions(_Strict):
 
 
 class Dumped(_Strict):
-    """What ``ampServer --dump-config`` printed for an instance whose configuration includes files or has variables.
+    """The output of ``ampServer --dump-config`` for an instance whose configuration includes files or has variables.
 
-    ``served_sha256``: of the configuration that the instance served when ``file`` was made; with another one the file is
-    stale. A change of an included file does not change what is served.
+    ``served_sha256``: the hash of the configuration that the instance served when ``file`` was made. If the instance
+    serves another configuration, the file is stale. A change of an included file does not change the served
+    configuration.
     """
 
     file: str
@@ -121,7 +122,7 @@ class AmpsOptions(HttpOptions):
         return self
 
     def of(self, service: str) -> ServiceOptions:
-        """What holds for ``service``."""
+        """The options that apply to ``service``."""
         own = (self.services or {}).get(service, ServiceOptions())
         return ServiceOptions(
             device=own.device,
@@ -131,7 +132,7 @@ class AmpsOptions(HttpOptions):
 
 
 def interval_of(site: Site) -> float | None:
-    """Seconds between two samples, if the inventory says so, whichever adapter speaks for the site."""
+    """Seconds between two samples, if the inventory gives them, for any adapter of the site."""
     interval = site.options.get("interval")
     return parse_duration(interval) if isinstance(interval, str) else None
 
@@ -160,7 +161,8 @@ def options_of(site: Site) -> AmpsOptions:
 
 
 def device_of(site: Site, options: AmpsOptions, service: str) -> Device:
-    """The instance of ``service``: as the options say, the device of its name, or the only one.
+    """The instance of ``service``: the device that the options name, else the device with the service's name, else the
+    only device.
 
     Raises ``NoSuchService``.
     """

@@ -1,7 +1,7 @@
-"""Every path that is ever asked of an AMPS instance, and the list of those that may leave.
+"""Every path that is requested from an AMPS instance, and the lists of the paths that may be sent.
 
-Administrative actions fire on a plain GET (docs/sources/amps.md, 6.1), so the path alone tells a check from a change.
-Nothing here connects; what is on neither list is never sent.
+A plain GET starts an administrative action (docs/sources/amps.md, 6.1), so only the path tells a reading from a change.
+This module does not connect. A path on neither list is never sent.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ INSTANCE = "/amps/instance"
 _SEGMENT = r"[^/?#]+"
 # Statistics and the configuration: no path below /amps/instance changes anything (docs/sources/amps.md, 6.1).
 _LOOK = re.compile(rf"{INSTANCE}/[a-z_]+\.(?:json|xml)")
-# May I? The entitlement check only reads. The documentation spells the segment in two ways.
+# The entitlement check, which only reads. The documentation spells the segment in two ways.
 _MAY = re.compile(r"/amps/administrator/authorization/entitlement/transports?/amps-admin/check\.json\?path=[^?#&]+")
 _ACT = re.compile(
     r"/amps/administrator/(?:"
@@ -37,7 +37,7 @@ CONFIGURATION = f"{INSTANCE}/config.xml"
 
 
 def act_on(collection: Collection, id_: str, verb: str) -> str:
-    """``/amps/administrator/transports/1/disable``. Raises ``Forbidden`` for an id that would be another path."""
+    """``/amps/administrator/transports/1/disable``. Raises ``Forbidden`` for an id that would lead to another path."""
     return f"/amps/administrator/{collection}/{_segment(id_)}/{verb}"
 
 
@@ -48,22 +48,23 @@ def may(action: str, segment: str) -> str:
 
 
 def is_look(target: str) -> bool:
-    """Is it a reading, or the check of a permission?"""
+    """Is ``target`` a reading, or the check of a permission?"""
     return bool(_LOOK.fullmatch(target) or _MAY.fullmatch(target))
 
 
 def is_action(target: str) -> bool:
-    """Is it one of the six changes that a run may make?"""
+    """Is ``target`` one of the six changes that a run may make?"""
     return bool(_ACT.fullmatch(target))
 
 
 def only_reads(request: Request) -> bool:
-    """What a session that only looks may send."""
+    """May a read-only session send ``request``?"""
     return request.method == "GET" and request.is_read and is_look(request.target)
 
 
 def reads_and_acts(request: Request) -> bool:
-    """What a session of a run may send. A change is never marked as a reading, or it could be repeated."""
+    """May the session of a run send ``request``? A change is never marked as a reading, because a reading may be
+    repeated."""
     return request.method == "GET" and (is_look(request.target) if request.is_read else is_action(request.target))
 
 

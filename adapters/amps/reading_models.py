@@ -1,10 +1,10 @@
-"""Readings of an AMPS instance, as its administration interface tells them (docs/sources/amps.md, 6.2, 6.1).
+"""Readings of an AMPS instance, as its administration interface reports them (docs/sources/amps.md, 6.2, 6.1).
 
-One service is the client traffic of one instance at each site. AMPS has no active and no standby: whoever's client
-transports are open serves. Its statistics are samples, taken again each interval (``Admin/Interval``, 10 s by default):
-an adapter gives ``None`` for what it can only tell from a sample older than its own last action.
+One service is the client traffic of one instance at each site. AMPS has no active and no standby: an instance serves if
+its client transports are open. Its statistics are samples, taken once per interval (``Admin/Interval``, 10 s by
+default). An adapter gives ``None`` for a value if its only sample is older than the adapter's own last action.
 
-The actions that go with them, for every adapter of AMPS: each idempotent, each its own inverse.
+The table lists the actions of every adapter of AMPS. Each action is idempotent, and is its own inverse.
 
 ====================== ===================================== ============================================================
 action                 argument                              what it does
@@ -28,11 +28,11 @@ CALM_INTERVALS = 2
 
 
 class Instance(Reading):
-    """``instance``: who answers. ``uptime_s`` since its start; ``sampled_at``: the moment of its last sample, by its own
-    clock, seconds since the epoch.
+    """``instance``: the instance that answers. ``uptime_s``: since its start; ``sampled_at``: the moment of its last
+    sample, by its own clock, seconds since the epoch.
 
-    ``recovered``: has it finished its recovery? Known to be true once it replicates to a person, for replication starts
-    after recovery, bootstrap included (docs/sources/amps.md, 3.5); never known to be false.
+    ``recovered``: whether the instance has finished its recovery. It is True once the instance replicates to another
+    one, because replication starts after recovery, bootstrap included (docs/sources/amps.md, 3.5). It is never False.
     """
 
     facets: ClassVar[Mapping[Facet, str]] = {Facet.NODE: "name"}
@@ -48,7 +48,7 @@ class Instance(Reading):
 
 
 class Transport(ReadingModel):
-    """One incoming transport. ``replication``: it takes other instances, and no client."""
+    """One incoming transport. ``replication``: the transport takes other instances, and no clients."""
 
     name: str
     type: str | None = None
@@ -57,7 +57,7 @@ class Transport(ReadingModel):
 
 
 class Transports(Reading):
-    """``transports``: every incoming transport of the instance; ``open`` and ``closed`` speak of those for clients."""
+    """``transports``: every incoming transport of the instance; ``open`` and ``closed`` refer to those for clients."""
 
     facets: ClassVar[Mapping[Facet, str]] = {Facet.SERVES: "_serves"}
     exclusive: ClassVar[bool] = False  # across sync links, both instances of a healthy pair let clients in
@@ -90,8 +90,8 @@ class Transports(Reading):
 
 
 class Clients(Reading):
-    """``clients``: application clients connected now. Other instances are not counted, nor those that the site's
-    options name as none (``not_applications``). ``names``: the first of them."""
+    """``clients``: application clients connected now. Not counted are other instances, and clients that the site's
+    options exclude (``not_applications``). ``names``: the first of the counted clients."""
 
     facets: ClassVar[Mapping[Facet, str]] = {Facet.CLIENTS: "count"}
     left: ClassVar[Mapping[str, Left]] = {"count": Left("client", "still connected")}
@@ -108,10 +108,11 @@ class Clients(Reading):
 
 
 class Link(ReadingModel):
-    """One replication link out of the instance. ``sync``: how it acknowledges *now*; ``configured_sync``: how it does
-    after a restart. ``behind_s``: ``seconds_behind``, of which 0 alone proves nothing; ``calm_s``: for how long it has
-    been read as connected and 0 behind, from the first such sample to the last; ``steady_s``: the same, no further behind
-    than a link under load always is, since acknowledgements come about each second (docs/sources/amps.md, 6.2)."""
+    """One replication link out of the instance. ``sync``: how the link acknowledges *now*. ``configured_sync``: how it
+    acknowledges after a restart. ``behind_s``: ``seconds_behind``; a single 0 proves nothing. ``calm_s``: for how long
+    the link has been read as connected and 0 behind, from the first such sample to the last. ``steady_s``: for how long
+    it has been no further behind than a link under load always is, since acknowledgements come about each second
+    (docs/sources/amps.md, 6.2)."""
 
     name: str
     destination: str | None = None
@@ -126,18 +127,18 @@ class Link(ReadingModel):
 
     @property
     def downgraded(self) -> bool | None:
-        """Configured as sync, and async now: not a fail-over target for as long as it lasts."""
+        """Configured as sync, and async now: the mate is no fail-over target during this time."""
         if self.sync is True or self.configured_sync is False:
             return False
         return None if self.sync is None or self.configured_sync is None else True
 
 
 class Links(Reading):
-    """``links``: every replication link out of the instance. ``mate`` is the name of the one to the other site; the
-    fields derived here speak of that one, and are unknown when there is none. ``interval_s``: between two samples.
+    """``links``: every replication link out of the instance. ``mate`` is the name of the link to the other site. The
+    properties refer to that link, and are unknown if there is none. ``interval_s``: seconds between two samples.
 
-    ``apart_s``: the seconds since the reading before, if that is too long for the samples between to prove anything, and
-    ``apart_most_s``: the longest time that is not; both None when this reading came in time."""
+    ``apart_s``: the seconds since the previous reading, if that is too long for the samples to prove anything.
+    ``apart_most_s``: the longest time that is not too long. Both are None if this reading came in time."""
 
     facets: ClassVar[Mapping[Facet, str]] = {Facet.LINK: "connected"}
     left: ClassVar[Mapping[str, Left]] = {"behind_s": Left("s", "behind", "s")}
@@ -184,7 +185,7 @@ class Links(Reading):
 
     @property
     def configured_sync(self) -> bool | None:
-        """Does it after a restart?"""
+        """Does the link to the mate acknowledge synchronously after a restart?"""
         link = self.to_mate()
         return link.configured_sync if link else None
 
@@ -196,8 +197,8 @@ class Links(Reading):
 
     @property
     def behind_s(self) -> float | None:
-        """How far behind the link to the mate says it is; not an estimate of the time it takes (docs/sources/amps.md,
-        6.2)."""
+        """The delay that the link to the mate reports; not an estimate of the time that catching up takes
+        (docs/sources/amps.md, 6.2)."""
         link = self.to_mate()
         return link.behind_s if link else None
 
@@ -209,7 +210,8 @@ class Links(Reading):
 
     @property
     def keeping_up(self) -> bool | None:
-        """The same while messages flow: connected, and no further behind than acknowledgements always are."""
+        """Like ``caught_up``, while messages flow: connected, and no further behind than acknowledgements always
+        are."""
         link = self.to_mate()
         return None if link is None else self._lasts(link, link.steady_s)
 
@@ -230,7 +232,7 @@ class Queue(ReadingModel):
 
 
 class Queues(Reading):
-    """``queues``: every queue of the instance; None as a whole when they could not be told."""
+    """``queues``: every queue of the instance; ``items`` is None if they are unknown."""
 
     left: ClassVar[Mapping[str, Left]] = {"owned": Left("queue message", "still owned", at_risk=True)}
     sampled: ClassVar[bool] = True
@@ -265,8 +267,8 @@ class Queues(Reading):
 
 class TransactionLog(Reading):
     """``transaction_log``: the journals on disk. ``bytes`` is their number times the configured ``JournalSize``, so
-    rather too much than too little; ``capacity_bytes`` is what the inventory says there is room for. The moments are
-    those of the oldest and newest message, seconds since the epoch. ``outage_s`` is how long an outage of the mate the
+    rather too high than too low. ``capacity_bytes`` is the room that the inventory gives them. The moments are those of
+    the oldest and newest message, seconds since the epoch. ``outage_s`` is the length of an outage of the mate that the
     inventory wants to survive: journals are kept until every destination has acknowledged them (docs/sources/amps.md,
     9.4)."""
 
@@ -283,7 +285,7 @@ class TransactionLog(Reading):
 
     @property
     def survives_s(self) -> float | None:
-        """For how many seconds there is room, if it continues growing as it has between its oldest and newest message."""
+        """For how many seconds there is room, if the log grows as it did between its oldest and newest message."""
         if None in (self.bytes, self.capacity_bytes, self.oldest_at, self.newest_at):
             return None
         assert self.bytes is not None and self.capacity_bytes is not None  # by the line above
@@ -302,9 +304,9 @@ class TransactionLog(Reading):
 
 
 class Bootstrap(Reading):
-    """``bootstrap``: would the instance fetch its state from another one? It does so at its start only, and only while
-    its transaction log holds no message (docs/sources/amps.md, 3.5). ``sources`` are the addresses, in the order in
-    which they are tried. ``records``: how many its SOW holds, all topics together.
+    """``bootstrap``: whether the instance would fetch its state from another one. It does so only at its start, and
+    only while its transaction log holds no message (docs/sources/amps.md, 3.5). ``sources`` are the addresses, in the
+    order in which they are tried. ``records``: the number of records in its SOW, all topics together.
     """
 
     kind: Literal["bootstrap"] = "bootstrap"
@@ -315,15 +317,15 @@ class Bootstrap(Reading):
 
     @property
     def holds(self) -> bool | None:
-        """Does it hold a message in its log or a record in its SOW? Either can be fetched from it
+        """Does the instance hold a message in its log or a record in its SOW? Another instance can fetch either from it
         (docs/sources/amps.md, 3.5)."""
         found = [None if self.empty is None else not self.empty, None if self.records is None else self.records > 0]
         return True if True in found else None if None in found else False
 
     @property
     def waiting(self) -> bool | None:
-        """Is it empty and set to bootstrap? Two such instances wait for each other for ever. One whose SOW holds records
-        has started already."""
+        """Is the instance empty and set to bootstrap? Two such instances wait for each other without end. An instance
+        whose SOW holds records has started already."""
         if self.configured is False or self.empty is False or self.records:
             return False
         return None if self.configured is None or self.empty is None else True
@@ -338,12 +340,12 @@ class SowTopic(ReadingModel):
 
     @property
     def key(self) -> tuple[str, str | None]:
-        """What AMPS calls a topic: name and message type."""
+        """The topic in the sense of AMPS: name and message type."""
         return self.topic, self.message_type
 
 
 class Sow(Reading):
-    """``sow``: every SOW topic of the instance, and how many records it holds; None as a whole when that is unknown."""
+    """``sow``: every SOW topic of the instance, and how many records it holds; ``items`` is None if that is unknown."""
 
     kind: Literal["sow"] = "sow"
     items: tuple[SowTopic, ...] | None = None
@@ -359,5 +361,5 @@ class Permissions(Reading):
 
     @property
     def granted(self) -> bool | None:
-        """May the account do all of them? Unknown when the instance does not report."""
+        """May the account do all these actions? Unknown when the instance does not report."""
         return False if self.denied else True if self.known else None

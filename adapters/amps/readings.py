@@ -1,5 +1,5 @@
-"""From the statistics of one instance to readings. None for whatever was not reported, or may be older than our own
-action.
+"""Makes readings from the statistics of one instance. A value is None if it was not reported, or may be older than this
+program's last action.
 
 Sources: docs/sources/amps.md, 6.2 (fields), 9.4 (journals), 3.5 (bootstrap). Nothing here changes anything.
 """
@@ -34,7 +34,7 @@ from orchestrator.model.reading import Reading, sum_of
 
 _WHO = ("name", "group", "version", "uptime", "timestamp")
 _NAMES_KEPT = 5
-# A sample that is taken while it is being read is read once more; AMPS takes them seconds apart.
+# If a new sample is taken during a reading, the reading is repeated; AMPS takes samples seconds apart.
 _LOOKS_AT_ONE_SAMPLE = 3
 
 
@@ -57,15 +57,15 @@ def read_instance(instance: AmpsInstance, service: str) -> Instance:
 
 
 def _has_recovered(instance: AmpsInstance, replication: Node) -> bool | None:
-    """True once it replicates: replication starts after recovery (docs/sources/amps.md, 3.5). Nothing tells that it
-    has not."""
+    """True once the instance replicates, since replication starts after recovery (docs/sources/amps.md, 3.5). Never
+    False: no value shows that recovery has not finished."""
     links = links_out(replication)
     is_told = instance.assume.recovered_when_replicating and instance.samples.is_settled(instance.interval_s())
     return True if is_told and any(flag_in(link, "is_connected") for link in links or ()) else None
 
 
 def read_transports(instance: AmpsInstance, service: str) -> Transports:
-    """Every incoming transport, those for clients as the inventory names them."""
+    """Every incoming transport. The inventory may name the transports for clients."""
     nodes = _sampled(instance, "transports")
     wanted = instance.of(service).client_transports
     return Transports(items=tuple(_transport(node, wanted) for node in nodes or ()))
@@ -80,7 +80,7 @@ def _transport(node: Node, wanted: Sequence[str] | None) -> Transport:
 
 
 def read_clients(instance: AmpsInstance, service: str) -> Clients:
-    """Applications that are connected: not other instances, and not those that the inventory leaves out."""
+    """Applications that are connected: not other instances, and not clients that the inventory excludes."""
     nodes = _sampled(instance, "clients")
     if nodes is None:
         return Clients()
@@ -90,7 +90,7 @@ def read_clients(instance: AmpsInstance, service: str) -> Clients:
 
 
 def read_links(instance: AmpsInstance, service: str) -> Links:
-    """Every link out of the instance, with what its configuration says of it."""
+    """Every link out of the instance, with its configured type."""
     stamp, node = _one_sample(instance, "replication")
     interval_s = instance.interval_s()
     if not instance.samples.is_settled(interval_s):
@@ -135,7 +135,7 @@ def read_links(instance: AmpsInstance, service: str) -> Links:
 
 
 def _is_within(connected: bool | None, behind_s: float | None, limit: float) -> bool | None:
-    """Is the link connected, and at most so far behind?"""
+    """Is the link connected, and at most ``limit`` seconds behind?"""
     return None if connected is None or behind_s is None else connected and behind_s <= limit
 
 
@@ -149,8 +149,8 @@ def _mate(links: Sequence[Link], wanted: str | None) -> str | None:
 
 
 def _named(instance: AmpsInstance, links: Sequence[Link], wanted: str | None) -> str | None:
-    """The same. Raises ``NoSuchService`` when the instance shows links, and none or several of them fit: waiting does not
-    change that."""
+    """The name of the link to the other site. Raises ``NoSuchService`` if the instance shows links, and none or several
+    of them fit: waiting does not change that."""
     mate = _mate(links, wanted)
     if mate is not None or not links:
         return mate
@@ -194,7 +194,7 @@ def _queue(node: Node) -> Queue:
 
 
 def read_transaction_log(instance: AmpsInstance, service: str) -> TransactionLog:
-    """The journals on disk, and how much there may be of them."""
+    """The journals on disk, and the room for them."""
     log, journals = _log(instance)
     served = instance.served()
     size = None if served is None else served.journal_bytes
@@ -225,8 +225,8 @@ def _moments(log: Node, journals: Sequence[Node] | None, name: str) -> list[floa
 
 
 def _is_empty(log: Node, journals: Sequence[Node] | None) -> bool | None:
-    """Does the log hold no message? Only if something is reported of its newest one, and what is reported is that
-    there is none."""
+    """Is the log empty? True only if the time of the newest message is reported, and the report says that there is
+    none."""
     if _moments(log, journals, "max_timestamp"):
         return False
     said = [one["max_timestamp"] for one in (log, *(journals or ())) if "max_timestamp" in one]
@@ -270,7 +270,7 @@ def _records(sow: Sow) -> int | None:
 
 
 def read_permissions(instance: AmpsInstance, service: str) -> Permissions:
-    """What the entitlement check says of each action; asking does nothing."""
+    """The answer of the entitlement check for each action. The check changes nothing."""
     told = {
         path: instance.reader.may(path, instance.assume.check_segment) for path in permission_paths(instance, service)
     }
@@ -279,8 +279,8 @@ def read_permissions(instance: AmpsInstance, service: str) -> Permissions:
 
 
 def _sampled(instance: AmpsInstance, name: str) -> Sequence[Node] | None:
-    """A collection; None when it was left out, or may be older than our last action. A refusal (404) counts as left out
-    where the inventory says that such a list is empty."""
+    """A collection; None if it was left out, or may be older than this program's last action. A refusal (404) counts as
+    left out if the inventory says that such a list is empty."""
     try:
         node = instance.reader.node(name)
     except CommandRejected:
@@ -294,7 +294,7 @@ def _sampled(instance: AmpsInstance, name: str) -> Sequence[Node] | None:
 
 
 def _one_sample(instance: AmpsInstance, name: str) -> tuple[float | None, Node]:
-    """A node, and the moment of the sample it is from: the same before and after."""
+    """A node, and the time of its sample, which is the same before and after the reading."""
     stamp = _stamp(instance)
     for _ in range(_LOOKS_AT_ONE_SAMPLE):
         node, before = instance.reader.node(name), stamp

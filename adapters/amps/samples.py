@@ -1,9 +1,9 @@
-"""When a sampled statistic may be believed. AMPS takes its statistics again only every ``Admin/Interval``.
+"""Decides when a sampled statistic is reliable. AMPS takes a new sample only every ``Admin/Interval``.
 
-What an instance shows may be older than what we did to it, so after an action of ours nothing that it could have
-changed is believed for two intervals; nor is it when a session that acts starts, for a run that was killed may have
-acted a moment before. That a link is calm is believed for as long as distinct samples have shown it, one after the
-other. Nothing here asks a device.
+A statistic may be older than this program's last action. So after an action, no value that it could have changed is
+used for two intervals. The same holds after the start of a session that acts, since a run that was killed may have
+acted a moment before. A link counts as calm for as long as distinct samples have shown it, one after the other. This
+module asks no device.
 """
 
 from __future__ import annotations
@@ -14,10 +14,10 @@ from typing import NamedTuple
 from orchestrator.clock import Clock
 
 SETTLED_INTERVALS = 2
-# Between two polls so far apart there are samples that were not read, so they prove nothing.
+# Two polls that are further apart have missed samples between them, so they prove nothing.
 _GAP_INTERVALS = 3
 _GAP_S = 10.0
-# A slow interface, or a busy machine, makes every poll late. So the pace of the polls counts too, up to this.
+# A slow interface, or a busy machine, makes every poll late. So the pace of the polls counts too, up to this limit.
 _GAP_PACES = 2
 _GAP_LONGEST_S = 120.0
 
@@ -37,7 +37,7 @@ class _Calm:
 
 
 class Samples:
-    """What is remembered of one instance's samples. ``acts``: this session may change it."""
+    """Remembers the samples of one instance. ``acts``: this session may change the instance."""
 
     def __init__(self, clock: Clock, *, acts: bool) -> None:
         self._clock = clock
@@ -47,20 +47,21 @@ class Samples:
         self._paces = (0.0, 0.0)
 
     def acted(self) -> None:
-        """An action is about to leave, or has left, for this instance."""
+        """Record that an action is about to be sent, or was sent, to this instance."""
         self._touched_at = self._clock.now()
         self._calm.clear()
 
     def is_settled(self, interval_s: float) -> bool:
-        """Was every sample that can be shown now taken after our last action?"""
+        """Was every sample that can be shown now taken after this program's last action?"""
         touched = self._touched_at
         return touched is None or self._clock.now() - touched >= SETTLED_INTERVALS * interval_s
 
     def poll(self, interval_s: float) -> Gap | None:
-        """Note that the links were read just now. If that is too long after the poll before, every count starts again,
-        and the gap is returned.
+        """Record that the links were read now. If the previous poll is too long ago, every count starts again, and the
+        gap is returned.
 
-        The bound grows with the pace of the polls: with a fixed one, no count would last where each poll takes longer.
+        The limit grows with the pace of the polls. With a fixed limit, every count would start again if each poll takes
+        longer.
         """
         now, before = self._clock.now(), self._polled_at
         self._polled_at = now
@@ -76,12 +77,12 @@ class Samples:
     def lasts_s(
         self, link: tuple[str, float], is_so: bool | None, stamp: float | None, disconnects: str | None = None
     ) -> float | None:
-        """For how long ``link`` has been so, from the first such sample to this one. It goes by its name, and by what is
-        asked of it: so many seconds behind at most.
+        """For how long ``is_so`` has been true for ``link``, from the first such sample to this one. ``link`` is the
+        name, and the seconds that the link may be behind.
 
-        ``stamp``: when the sample was taken, by the instance's own clock; None: our own clock counts.
-        ``disconnects``: how often the link was lost (docs/sources/amps.md, 6.2). Where that changes, the count starts
-        again.
+        ``stamp``: when the sample was taken, by the instance's own clock; None: this machine's clock counts.
+        ``disconnects``: how often the link was lost (docs/sources/amps.md, 6.2). If that number changes, the count
+        starts again.
         """
         if not is_so:
             self._calm.pop(link, None)

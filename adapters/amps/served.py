@@ -1,5 +1,4 @@
-"""The configuration that an instance serves of itself (docs/sources/amps.md, 6.3), read for what its statistics leave
-out.
+"""Reads the configuration that an instance serves (docs/sources/amps.md, 6.3), for values that its statistics lack.
 
 It comes from another machine, so a file that it includes is never searched for on this one.
 """
@@ -35,7 +34,7 @@ class Served:
     journal_bytes: int
 
     def destination(self, *names: str | None) -> Destination | None:
-        """The link out of the instance that goes by one of ``names``, or to that group."""
+        """The link out of the instance that has one of ``names`` as its name or its group."""
         wanted = {name for name in names if name}
         destinations = self.instance.destinations
         named = next((one for one in destinations if one.name in wanted), None)
@@ -48,7 +47,7 @@ def read_served(
     variables: Mapping[str, str] | None = None,
     assumptions: Assumptions | None = None,
 ) -> Served:
-    """Read what ``device`` served. Raises ``DefinitionError``."""
+    """Read the configuration that ``device`` served. Raises ``DefinitionError``."""
     file = _SOURCE_FILE.format(device=device)
     root = parse(text, file=file)
     include = next(_includes(root), None)
@@ -64,8 +63,8 @@ def read_served(
 
 
 def read_dumped(dumped: Dumped, served: bytes, device: str) -> str:
-    """The file that is used in place of what ``device`` serves. Raises ``DefinitionError`` when it cannot be read, or was
-    made of another configuration than ``served``."""
+    """The file that is used in place of what ``device`` serves. Raises ``DefinitionError`` when it cannot be read, or
+    was made from another configuration than ``served``."""
     digest = hashlib.sha256(served).hexdigest()
     path = Path(dumped.file).expanduser()
     if digest != dumped.served_sha256:

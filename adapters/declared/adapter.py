@@ -1,7 +1,7 @@
-"""The adapter of every declared family: it asks what the file says, and sends what the file says.
+"""The adapter of every declared family. It reads and sends as the family's file says.
 
-A reading that cannot be read is a failure, with its kind. An action that was sent and not answered is in doubt: who asked
-reads its outcome.
+A reading that fails is a failure, with its kind. An action that was sent and not answered is in doubt; the caller reads
+its outcome.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from adapters.declared.sql import Database
 
 _SERVICE = re.compile(SERVICE_NAME)
-# What stands for a name: a text, a number, or a list of texts.
+# The value of a name: a text, a number, or a list of texts.
 Value = Any
 
 
@@ -61,7 +61,8 @@ class DeclaredAdapter:
 
     @classmethod
     def fitted(cls, site: Site) -> type[DeclaredAdapter]:
-        """The class for ``site``: it shows what it sends there. Raises ``DefinitionError`` for unusable options."""
+        """The class for ``site``, which shows the lines that it sends there. Raises ``DefinitionError`` for unusable
+        options."""
         return adapter_of(cls.file, cls.models, values_of(cls.file, site))
 
     @classmethod
@@ -70,7 +71,7 @@ class DeclaredAdapter:
         return cls.file.whole_site if len(services) > 1 else ""
 
     def open(self) -> None:
-        """Have the session with the database, if there is one. Raises ``AdapterError``, and ``DefinitionError`` for
+        """Open the session with the database, if there is one. Raises ``AdapterError``, and ``DefinitionError`` for
         options that do not fit."""
         for protocol in self.file.connect.protocols:
             self._session(protocol)
@@ -94,7 +95,7 @@ class DeclaredAdapter:
         values = {**{name: str(value) for name, value in self._values.items()}, "service": service}
         database = filled((named or declared.database,), values)[0]
         if database not in self._sql:
-            # SQLAlchemy is loaded for a family that has a database, and for no other.
+            # SQLAlchemy is loaded only for a family that has a database.
             from sqlalchemy import URL
 
             from adapters.declared.sql import Database
@@ -113,7 +114,7 @@ class DeclaredAdapter:
         return self._sql[database]
 
     def _session(self, protocol: str) -> Requests[Any]:
-        """That over which requests go; nothing connects yet. Raises ``DefinitionError``."""
+        """The session for requests; nothing connects yet. Raises ``DefinitionError``."""
         if protocol not in self._sessions:
             declared = self.file.connect.http if protocol == "http" else self.file.connect.nats
             assert declared is not None
@@ -130,7 +131,7 @@ class DeclaredAdapter:
         return self._sessions[protocol]
 
     def _password(self) -> str | None:
-        """That of the site's login, if it has one. Raises ``AuthenticationFailed`` where it cannot be had."""
+        """The password of the site's login, if it has one. Raises ``AuthenticationFailed`` if it cannot be read."""
         login = self._site.login
         if login is None or login.password is None:
             return None
@@ -178,7 +179,7 @@ class DeclaredAdapter:
         return rows_of(output, code, declared, pick)
 
     def _found_first(self, declared: ReadingFile, service: str) -> dict[str, str | int]:
-        """The values that the reading before it gave. Raises ``AdapterError`` where one that is needed is unknown."""
+        """The values of the reading that ``after`` names. Raises ``AdapterError`` if a needed value is unknown."""
         if declared.after is None:
             return {}
         first = self.file.readings[declared.after]
@@ -249,7 +250,7 @@ def _has_a_row(declared: ReadingFile) -> bool:
 
 
 def values_of(file: FamilyFile, site: Site) -> dict[str, Value]:
-    """What stands for the names of a site. Raises ``DefinitionError`` for an option that is missing, unknown or of
+    """The values of the names at a site. Raises ``DefinitionError`` for an option that is missing, unknown or of
     another type."""
     device = site.devices[0]
     values: dict[str, Value] = {"site": site.name, "address": device.address, "port": device.port}
@@ -270,7 +271,8 @@ def values_of(file: FamilyFile, site: Site) -> dict[str, Value]:
 
 
 def lines_of(declared: ActionFile | ReadingFile, values: Mapping[str, Value]) -> list[str]:
-    """What is sent, for a person: statements with their parameters behind them, or the words of a command."""
+    """The lines that are sent, for a person: statements with their parameters behind them, or the words of a
+    command."""
     if declared.requests:
         from adapters.declared.requests import line_of
 

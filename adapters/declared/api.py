@@ -1,4 +1,4 @@
-"""The API of one site over HTTP: a kept-alive session, requests as a family file has them, and what they answer."""
+"""The API of one site over HTTP: a kept-alive session, the requests of a family file, and their answers."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from orchestrator.family.contract import AdapterContext
 from orchestrator.model.declared.requests import RequestFile
 from orchestrator.model.inventory import Site
 
-_EXCHANGE_S = 15.0  # each reading and action has its own
+_EXCHANGE_S = 15.0  # each reading and action has its own time-out
 _DENIED = (401, 403)
 
 
 def options_of(site: Site) -> HttpOptions:
-    """What the site's options say of HTTP. Raises ``DefinitionError``."""
+    """The site's options for HTTP. Raises ``DefinitionError``."""
     try:
         return HttpOptions.model_validate({k: v for k, v in site.options.items() if k in HttpOptions.model_fields})
     except ValidationError as error:
@@ -31,14 +31,14 @@ def options_of(site: Site) -> HttpOptions:
 
 
 class Api(Requests[RequestFile]):
-    """One site's. ``port``: where it listens."""
+    """The API of one site. ``port``: the port where it listens."""
 
     def __init__(self, site: Site, port: int, context: AdapterContext) -> None:
         options = options_of(site)
         device = site.devices[0].model_copy(update={"port": port})
         has_login = site.login is not None and site.login.password is not None
         self.where = device.name
-        # httpx is loaded to connect, and not to show what the adapter can do.
+        # httpx is loaded only for a connection, not to show what the adapter can do.
         from adapters.http.session import HttpSession
 
         self._session = HttpSession(

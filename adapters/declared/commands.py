@@ -1,6 +1,6 @@
 """Commands of a declared family: run on this machine, or at the site over one SSH session that stays open.
 
-Words are filled in whole, and no shell runs here. A command that cannot start has changed nothing.
+Each word is filled in as a whole, and no shell is used. A command that cannot start has changed nothing.
 """
 
 from __future__ import annotations
@@ -28,7 +28,8 @@ _PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 
 
 class Commands:
-    """Those of one site. ``values``: what stands for names; ``password``: that of the site's login, when it is needed."""
+    """The commands of one site. ``values``: the values of names. ``password`` returns the password of the site's
+    login."""
 
     def __init__(
         self,
@@ -45,15 +46,15 @@ class Commands:
         self._waiting = Waiting()
 
     def close(self) -> None:
-        """End the session with the site, and what waits for commands here."""
+        """End the session with the site, and the guardians that wait for commands here."""
         if self._ssh is not None:
             self._ssh.close()
             self._ssh = None
         self._waiting.close()
 
     def run(self, asked: ReadingFile | ActionFile, service: str, args: Mapping[str, str | int]) -> tuple[int, str]:
-        """Run one command, here or at the site; its exit code, and what it printed. Raises ``Unreachable`` when it cannot
-        start."""
+        """Run one command, here or at the site. Returns its exit code and its output. Raises ``Unreachable`` if it
+        cannot start."""
         values = {name: str(value) for name, value in {**self._values, "service": service, **args}.items()}
         words = filled(asked.argv, values)
         with told(self._context, self._where, shlex.join(words)) as exchange:
@@ -65,9 +66,9 @@ class Commands:
         return code, output
 
     def _remote(self) -> RemoteCommands:
-        """Those that run at the site; nothing connects yet."""
+        """The commands that run at the site; nothing connects yet."""
         if self._ssh is None:
-            # paramiko is loaded for a family whose commands go over SSH, and for no other.
+            # paramiko is loaded only for a family whose commands go over SSH.
             from adapters.ssh.commands import RemoteCommands
             from adapters.ssh.connect import SshConnector
             from adapters.ssh.options import SshOptions
@@ -116,5 +117,5 @@ class Commands:
 
 
 def line_of_output(output: str) -> str:
-    """What a command printed, in one line."""
+    """The output of a command, in one line."""
     return " / ".join(line.strip() for line in output.splitlines() if line.strip())[:500]

@@ -34,12 +34,13 @@ _FENCED = {"command": "commanded", "attest": ""}
 
 @dataclass(frozen=True, slots=True)
 class DeclaredFamily(Offering):
-    """What ``file`` declares, and which of its runbooks a move means."""
+    """The family that ``file`` declares, and the choice of its runbook for a move."""
 
     file: FamilyFile | None = None
 
     def options(self, kind: Kind) -> Sequence[MoveOption]:
-        """Those of every declared family, its switches, and for each gate on items the decisions in advance."""
+        """The options of every declared family, the switches of this one, and an option for the decisions at each gate
+        on items."""
         if self.file is None:
             return OPTIONS[kind]
         switches = [_switch(name, one) for name, one in self.file.switches.items() if kind in one.kinds]
@@ -48,9 +49,9 @@ class DeclaredFamily(Offering):
         return [*OPTIONS[kind], *switches, *decided]
 
     def runbook_for(self, kind: Kind, site: Site, given: Given) -> str:
-        """The one that a switch chooses, and of it the one for the site's fence plan, where there is such a runbook. A
-        failed site is fenced as its plan prefers, unless an operator answers for that; what a command closed is opened
-        by it."""
+        """The runbook that a switch chooses, in the variant for the site's fence plan if there is such a runbook. A
+        failed site is fenced as its plan prefers, unless an operator answers for the fence. A fence that a command
+        closed is opened by the variant for commands."""
         switches = {} if self.file is None else self.file.switches
         chosen = next((one.runbook for name, one in switches.items() if f"--{name}" in given), kind)
         ways = [_FENCED.get(option.kind, "fenced") for option in site.fence]
@@ -63,7 +64,8 @@ class DeclaredFamily(Offering):
         return self.runbooks is not None and (self.runbooks / f"{runbook}.yaml").is_file()
 
     def guard(self) -> MakeGuard | None:
-        """By its ``guard`` runbook, its own or the one that its file gives; a site that nothing closes is not guarded."""
+        """The guard, by the ``guard`` runbook of the family or of its file. A site that no action closes is not
+        guarded."""
         file = self.file
         if file is None or not (self._has("guard") or len(file.closing) == 1):
             return None
@@ -76,7 +78,8 @@ class DeclaredFamily(Offering):
         return make
 
     def rehearsal(self) -> MakeScene | None:
-        """A copy of the pair, by what its actions make; without that nothing would happen in it."""
+        """A copy of the pair, by the declared effects of its actions. None without effects: nothing would happen in the
+        copy."""
         file = self.file
         if file is None or not self.makes:
             return None
@@ -107,7 +110,7 @@ def _decisions(what: str, items: ItemsFile) -> MoveOption:
 
 @cache
 def _decision_file(key: str) -> type[TransactionDecisions]:
-    """The model of a file that names what it decides on by ``key``."""
+    """The model of a file of decisions on items that are named by ``key``."""
     text: Any = Annotated[str, StringConstraints(min_length=1, max_length=1000)]
     named: dict[str, Any] = {key: (text, ...)}
     entry: Any = create_model("ItemDecision", __base__=TransactionDecision, **named)
@@ -117,7 +120,8 @@ def _decision_file(key: str) -> type[TransactionDecisions]:
 
 
 def _implied(file: FamilyFile, action: ActionFile) -> dict[str, bool]:
-    """What a site no longer is once it has obeyed: what the model says is so only while it is otherwise."""
+    """The facets that are False once a site has obeyed: by the model, they hold only while a flag that ``action``
+    changes has its other value."""
     return {
         name: False
         for name, rule in rules_in(file.model).items()
@@ -127,7 +131,8 @@ def _implied(file: FamilyFile, action: ActionFile) -> dict[str, bool]:
 
 
 def _asked_while(file: FamilyFile) -> dict[str, Mapping[str, bool]]:
-    """What has to run so that it is asked: by the rules of a reading, and of the way that it goes."""
+    """By reading or action, the flags that must hold so that it is asked: by the rules of the reading and of its
+    connection."""
     rules, found = rules_in(file.model), dict[str, dict[str, bool]]()
     asked = {name: (name, way_of(one)) for name, one in file.readings.items()}
     for name, keys in ({name: (way_of(one),) for name, one in file.actions.items()} | asked).items():

@@ -1,7 +1,8 @@
-"""Guarding a failed site of a declared family: it is closed by the family's ``guard`` runbook when it serves again beside
-its mate. Facets alone judge it.
+"""Guards a failed site of a declared family: the family's ``guard`` runbook closes the site when it serves again beside
+its mate. The decision uses facets only.
 
-Whether a site stays closed after its next start is not known of every family, so it is guarded until it is restored.
+It is not known for every family whether a site stays closed after its next start, so it is guarded until it is
+restored.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ Found = Mapping[str, Reading | Failure]
 
 
 def serving_reading(file: FamilyFile) -> str:
-    """The reading that shows who serves."""
+    """The reading that shows which site serves."""
     return next(
         name
         for name, reading in file.readings.items()
@@ -89,8 +90,8 @@ class FacetGuard:
 
 
 def decide_guard(here: Found, there: Found) -> GuardDecision:
-    """What to do now, by what both sites report of who serves. Closing a site while its mate serves no client would end
-    the service, so the mate has to report that it serves first."""
+    """Decide what to do now, from the reports of both sites on whether they serve. Closing a site while its mate serves
+    no client would end the service, so the mate must first report that it serves."""
     served = [service for service in here if _serves(there.get(service)) is True]
     if not served:
         return GuardDecision("leave", "it answers, and its mate does not report that it serves")

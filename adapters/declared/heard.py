@@ -1,6 +1,8 @@
-"""What passes with a site of a declared family, told to the context's witness: the wire log of ``-v`` and ``--log-file``.
+"""Reports the exchanges with a site of a declared family to the context's witness: the wire log of ``-v`` and
+``--log-file``.
 
-One exchange for each command, statement and message, with its answer or its error. HTTP sessions tell theirs themselves.
+There is one exchange for each command, statement and message, with its answer or its error. HTTP sessions report their
+exchanges themselves.
 """
 
 from __future__ import annotations
@@ -18,14 +20,14 @@ from orchestrator.model.exchanges import Exchange
 
 @dataclass(slots=True)
 class Told:
-    """What the site said; whoever asks sets it."""
+    """The answer of the site, which the caller sets."""
 
     answer: str = ""
 
 
 @contextmanager
 def told(context: AdapterContext, device: str, sent: str) -> Iterator[Told]:
-    """One exchange: ``sent`` leaves within the block. An ``AdapterError`` is told in place of the answer."""
+    """One exchange: ``sent`` is sent within the block. An ``AdapterError`` is reported in place of the answer."""
     asked_at, answer = context.clock.now(), Told()
     failed = why = ""
     try:
@@ -40,7 +42,7 @@ def told(context: AdapterContext, device: str, sent: str) -> Iterator[Told]:
 
 
 def statement_line(statement: str, values: Mapping[str, Any]) -> str:
-    """A statement in one line, with its parameters behind it."""
+    """A statement in one line, followed by its parameters."""
     line = " ".join(statement.split())
     return f"{line} {json.dumps(values, default=str)}" if values else line
 
@@ -51,5 +53,5 @@ def rows_text(rows: Sequence[Mapping[str, Any]]) -> str:
 
 
 def ended_text(code: int, output: str) -> str:
-    """What a command printed, and its exit code unless that is 0."""
+    """The output of a command, and its exit code unless that is 0."""
     return output if code == 0 else f"{output.rstrip()}\n(exit code {code})".lstrip()

@@ -1,8 +1,9 @@
-"""Messages that are answered, over the NATS protocol: one connection with a site, which stays open. The only home of
-nats-py, which comes with the extra ``nats`` and is imported where a family needs it.
+"""Sends requests and returns their answers, over the NATS protocol. There is one connection with a site, which stays
+open. Only this module uses nats-py, which comes with the extra ``nats`` and is imported if a family needs it.
 
-The library is asynchronous, so its loop has a thread. Nothing is sent again by itself: a connection that ended is made
-again for the next request, and time-outs are our own. ``tls`` is the default scheme, and certificates are always checked.
+The library is asynchronous, so its loop runs in a separate thread. Nothing is sent again automatically. A connection
+that ended is made again for the next request, and this module has its own time-outs. ``tls`` is the default scheme, and
+certificates are always checked.
 """
 
 from __future__ import annotations
@@ -47,7 +48,7 @@ _NO_PART = frozenset(" \t\r\n*>")
 
 
 class NatsOptions(BaseModel):
-    """How the server of a site is spoken to."""
+    """The options for the connection to a site's server."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
@@ -60,8 +61,8 @@ class NatsOptions(BaseModel):
 
 
 class Messages(Requests[MessageFile]):
-    """One site's server. ``port``: where it listens. Raises ``DefinitionError`` for options that do not fit, and without
-    the extra."""
+    """The server of one site. ``port``: the port where it listens. Raises ``DefinitionError`` for options that do not
+    fit, or if the extra is missing."""
 
     def __init__(self, site: Site, port: int, context: AdapterContext, options: frozenset[str]) -> None:
         try:
@@ -105,7 +106,8 @@ class Messages(Requests[MessageFile]):
         return Answer(code, text, not code or code in request.errors, says)
 
     def _subject(self, request: MessageFile, values: Values) -> str:
-        """Raises ``CommandRejected`` for a part that would be another subject. The dots of an option are its own."""
+        """The subject of ``request``. Raises ``CommandRejected`` for a part that would change the subject. The value of
+        an option may have dots."""
         parts = filled(request.subject, {name: str(value) for name, value in values.items()})
         for written, part in zip(request.subject, parts, strict=True):
             tokens = part.split(".") if written[1:-1] in self._own else [part]
@@ -121,12 +123,13 @@ class Messages(Requests[MessageFile]):
         try:
             return self._line.ask(subject, payload, timeout_s)
         except (ConnectionLost, CommandTimedOut):
-            # A late answer is that of a request that was given up.
+            # A late answer would belong to a request that was given up.
             self.close()
             raise
 
     def _arguments(self) -> dict[str, Any]:
-        """What the client is given: the proof, and what is trusted. Raises ``AuthenticationFailed``."""
+        """The arguments of the client: its proof of identity, and the trusted certificates. Raises
+        ``AuthenticationFailed``."""
         login, given = self._site.login, dict[str, Any]()
         reveal = self._context.secrets.reveal
         try:
@@ -162,7 +165,7 @@ class _Line:
 
     @property
     def has_ended(self) -> bool:
-        """Is the connection gone?"""
+        """Has the connection ended?"""
         return self._over.is_set() or self._client is None or not self._client.is_connected
 
     def end(self) -> None:
@@ -172,7 +175,7 @@ class _Line:
         ):  # the other end may have closed in any way, and the connection is closed in any case
             if self._client is not None:
                 self._do(self._client.close(), _CLOSE_S)
-        with suppress(Exception):  # tasks that hang are cancelled, however they take it
+        with suppress(Exception):  # tasks that hang are cancelled, whatever they raise
             self._do(_cancelled(), _CLOSE_S)
         self._loop.call_soon_threadsafe(self._loop.stop)
         self._thread.join(_CLOSE_S)
@@ -258,8 +261,9 @@ class _Line:
                 one.cancel()
 
     async def _hear(self, error: Exception) -> None:
-        """What the server says of its own accord: which subject it does not let us send to; while connecting, why that
-        failed. The client would try again until the time is over, also where the server is down."""
+        """Handle an error that the server sends by itself: a subject to which the login may not send, or why connecting
+        failed. While connecting, the error is raised, since the client would try again until the time is over, even if
+        the server is down."""
         if self._client is None:
             raise error
         for subject, denied in self._denied.items():
@@ -271,7 +275,8 @@ class _Line:
 
 
 def _client(*, needs_tls: bool) -> Client:
-    """The library sends the login in clear text to a server that does not ask for TLS, whatever the scheme is."""
+    """A client that can insist on TLS. The library sends the login in clear text to a server that does not ask for TLS,
+    with any scheme."""
     from nats.aio.client import Client
     from nats.errors import SecureConnWantedError
 
@@ -314,8 +319,8 @@ def _trust_of(options: NatsOptions) -> ssl.SSLContext | None:
 
 
 def _error_in(text: str) -> tuple[int, str]:
-    """Code and words of an error, as the API of JetStream has them (ADR-1, ADR-7); 0 and nothing, if it is none. Raises
-    ``UnreadableReply`` for what is no JSON object."""
+    """Code and words of an error, as the API of JetStream has them (ADR-1, ADR-7); 0 and an empty text if the answer is
+    no error. Raises ``UnreadableReply`` if the answer is no JSON object."""
     try:
         found = json.loads(text)
     except ValueError:

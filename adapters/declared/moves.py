@@ -1,5 +1,5 @@
 """The options that every declared family has on the commands that move services: answers to the questions that its
-runbooks may ask by these names. Which of them a runbook asks, the runbook says."""
+runbooks may ask by these names. The runbook says which of them it asks."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Readings as models, made from what a family file says of their fields."""
+"""Makes the models of readings from their fields in a family file."""
 
 from __future__ import annotations
 
@@ -36,12 +36,12 @@ class _Declared(Reading):
     """The base of a reading of a file."""
 
     def remark(self, names: Collection[str]) -> str:
-        """Who may act, or that this is unknown."""
+        """The manager that may act, or that this is unknown."""
         return in_a_sentence((manager_in(type(self), self),)) if self.pilot_field and OTHER_MANAGER in names else ""
 
 
 def reading_model(family: str, name: str, declared: ReadingFile) -> type[Reading]:
-    """The model of one reading; every value of it may be unknown. Its kind has the family, so that files choose the names
+    """The model of one reading; every value may be unknown. Its kind contains the family, so files can choose the names
     of their readings freely."""
     known_by = f"{family}/{name}"
     kind: dict[str, Any] = {"kind": (Literal[known_by], known_by)}
@@ -90,12 +90,13 @@ def _title(name: str) -> str:
 
 
 def unasked(model: type[Reading]) -> Reading:
-    """Of a site that is not asked nothing is known."""
+    """The reading of a site that is not asked: every value is unknown."""
     return model.model_validate({OTHER_MANAGER: "unasked"} if Facet.PILOT in model.facets else {})
 
 
 def failed(model: type[Reading], error: AdapterError) -> Reading | Failure:
-    """A failure; of a reading that shows another manager alone, that this is unknown: a person may accept that."""
+    """A failure. For a reading that shows only another manager, a reading in which the manager is unknown: a person may
+    accept that."""
     if not shows_only_a_manager(model):
         return Failure.of(error)
     return model.model_validate({OTHER_MANAGER: "unknown", MANAGER_WHY: str(error)})
@@ -107,8 +108,8 @@ def reading_of(
     rows: Sequence[Mapping[str, Any]],
     values: Mapping[str, Any] = MappingProxyType({}),
 ) -> Reading:
-    """What ``rows`` say; ``values`` are those of the site. Raises ``UnreadableReply`` for what is no value of its field,
-    or not one row."""
+    """The reading in ``rows``; ``values`` are the site's. Raises ``UnreadableReply`` for a value that does not fit its
+    field, or, if the reading lists no items, unless there is one row."""
     if declared.items is not None:
         item = item_model(model)
         assert item is not None  # it lists some
@@ -150,7 +151,7 @@ def _made(
 def _meaning(
     model: type[ReadingModel], fields: Mapping[str, FieldFile], found: Mapping[str, Any]
 ) -> dict[str, bool | int | float | str | None]:
-    """A value that means nothing at this end is unknown, however much of a number it looks."""
+    """The values, with None for each value that has no meaning at this end, even if it looks like a number."""
     known = model.model_construct(**found)
     return {
         name: None if fields[name].when and matches(known, fields[name].when) is not True else value
@@ -204,7 +205,7 @@ def _has(name: str, field: FieldFile, found: Any, values: Mapping[str, Any]) -> 
 
 
 class _Told(ReadingModel):
-    """A value as it came, to be compared."""
+    """A value as it was received, for a comparison."""
 
     value: bool | int | float | str
 
@@ -227,14 +228,14 @@ def _number(name: str, found: Any, *, whole: bool) -> int | float:
 
 
 def rows_of(output: str, code: int, declared: ReadingFile, pick: Mapping[str, str]) -> list[Mapping[str, Any]]:
-    """What a command printed or an API answered, as rows. ``code``: its exit code or status; ``pick``: as the reading has
-    it, with the values of the site.
+    """The output of a command, or the answer of an API, as rows. ``code``: the exit code or status. ``pick``: the
+    reading's own, with the values of the site filled in.
 
-    A reading that only counts rows, or only tells the code, has one row whatever there was.
+    A reading that only counts rows, or only tells the code, always has one row.
     """
     fields = declared.listed
     is_json = declared.rows is not None or any(field.from_.startswith("/") for field in fields.values())
-    # A status that is no success may be an answer, and what it says of itself is no value (an exit code is below 256).
+    # A status that is no success may be an answer, but its text holds no values (an exit code is below 256).
     is_told = code < 300
     document = _parsed(output) if is_json and is_told else None
     found: list[Any] = [document]
@@ -255,7 +256,8 @@ def _is_picked(member: Any, pick: Mapping[str, str]) -> bool:
 
 
 def _row(document: Any, output: str, fields: Mapping[str, FieldFile], *, is_told: bool) -> dict[str, Any]:
-    """By JSON pointer or regular expression; what is absent is null, unless the field says what that means."""
+    """One row, read by JSON pointer or regular expression. An absent value is null, unless the field gives it a
+    meaning."""
     row: dict[str, Any] = {}
     for name, field in fields.items():
         if field.from_.startswith("/"):

@@ -1,5 +1,5 @@
-"""What requests of a family file have in common, over whichever protocol they go: one that reads may be asked once more,
-one that changes something leaves once, and a document that is read first is sent with changes.
+"""The common part of the requests of a family file, for every protocol. A request that reads may be repeated once. A
+request that changes something is sent once. A document that is read first is sent with changes.
 
 The names of options are put in as whole parts of a path, each percent-encoded (RFC 3986, section 2.1), or of a subject,
 as whole values of a query, and as whole texts of a JSON body.
@@ -29,8 +29,8 @@ Values = Mapping[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """``code``: the status, or that of an error; ``is_answer``: the file takes it for one. ``says``: the answer for a
-    person."""
+    """``code``: the status, or the code of an error. ``is_answer``: the file accepts it as an answer. ``says``: the
+    answer for a person."""
 
     code: int
     text: str
@@ -45,16 +45,16 @@ class Requests(ABC, Generic[One]):
 
     @abstractmethod
     def exchange(self, request: One, values: Values, body: Any, timeout_s: float, *, is_read: bool) -> Answer:
-        """Send it once, ``body`` as JSON if it is not None. Raises ``AdapterError``."""
+        """Send ``request`` once, with ``body`` as JSON if it is not None. Raises ``AdapterError``."""
 
     @abstractmethod
     def close(self) -> None:
         """End the session."""
 
     def ask(self, request: One, values: Values, timeout_s: float) -> tuple[int, str]:
-        """Code and text of a request that reads; in a session that had ended unnoticed it is asked once more.
+        """Code and text of a request that reads. If the session had ended unnoticed, the request is repeated once.
 
-        Raises ``AdapterError``: ``UnreadableReply`` for what is no answer.
+        Raises ``AdapterError``: ``UnreadableReply`` if the reply is no answer.
         """
         body = filled_in(request.body, values)
         try:
@@ -73,8 +73,9 @@ class Requests(ABC, Generic[One]):
         refused: Sequence[int],
         check: Callable[[], None],
     ) -> None:
-        """Send each in order, once; ``check`` is called right before the first one leaves. Raises ``NotObeyed`` if the
-        first one was not obeyed, and what means doubt if a later one was not, or the answer says neither."""
+        """Send each request in order, once. ``check`` is called right before the first request is sent. Raises
+        ``NotObeyed`` if the first request was not obeyed. Raises an error that means doubt if a later one was not
+        obeyed, or if the answer is unclear."""
         for number, request in enumerate(requests):
             try:
                 body = self._body(request, values, timeout_s)
@@ -92,7 +93,7 @@ class Requests(ABC, Generic[One]):
             raise UnreadableReply(answer.says, text=answer.text[:500], device=self.where)
 
     def _body(self, request: One, values: Values, timeout_s: float) -> Any:
-        """What is sent. Raises ``NotObeyed`` where the document that it is made of cannot be had."""
+        """The body that is sent. Raises ``NotObeyed`` if the document from which it is made cannot be read."""
         body = filled_in(request.body, values)
         changed = request.changed
         if changed is None:
@@ -105,13 +106,14 @@ class Requests(ABC, Generic[One]):
         except NotObeyed:
             raise
         except AdapterError as error:
-            # Nothing that changes anything was sent.
+            # No request that changes something was sent.
             raise CommandRejected(f"nothing was sent: {error}", device=self.where) from error
         return {**body, changed.into: made} if changed.into else made
 
 
 def changed_document(request: RequestFile | MessageFile, answer: Any, values: Values) -> dict[str, Any]:
-    """The document of ``answer`` with the changes of ``request``. Raises ``UnreadableReply`` where there is none."""
+    """The document of ``answer`` with the changes of ``request``. Raises ``UnreadableReply`` if there is no
+    document."""
     changed = request.changed
     assert changed is not None
     found = member_at(answer, changed.at)
@@ -152,7 +154,7 @@ def head_of(request: RequestFile | MessageFile, values: Values) -> str:
 
 
 def line_of(request: RequestFile | MessageFile, values: Values) -> str:
-    """The request as it is sent, for a person. Of a document that is read first, what changes is shown."""
+    """The request as it is sent, for a person. For a document that is read first, the changes are shown."""
     body = "" if request.body is None else " " + _shown(request.body, values)
     changed = request.changed
     if changed is None:

@@ -1,7 +1,7 @@
 """One open session with a site's database. Statements carry bound parameters, and are committed one by one.
 
-A statement that is not answered in time is ended by closing the connection under it: a server that hangs answers no
-request to cancel either.
+If a statement is not answered in time, its connection is closed: a server that hangs answers no request to cancel
+either.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from orchestrator.errors import (
 from orchestrator.family.contract import AdapterContext
 from orchestrator.model.declared.file import MadeFile, bound_in
 
-# SQLSTATE classes (ISO/IEC 9075-2, section 24): a log-in that is refused; and what ends a session.
+# SQLSTATE classes (ISO/IEC 9075-2, section 24): a refused log-in, and errors that end a session.
 _REFUSED_LOGIN, _ENDED = "28", ("08", "57P")
 
 
@@ -38,7 +38,7 @@ _NO_DRIVER = (ArgumentError, NoSuchModuleError, ModuleNotFoundError)
 
 
 def driver_problem(driver: str) -> str:
-    """Why ``driver`` (``dialect+driver``) cannot be used on this machine; empty: it can."""
+    """Why ``driver`` (``dialect+driver``) cannot be used on this machine; empty if it can."""
     try:
         create_engine(URL.create(driver))
     except _NO_DRIVER as error:
@@ -71,7 +71,7 @@ class Database:
             raise DefinitionError(f"the driver {url.drivername} cannot be used: {error}") from error
 
     def open(self) -> None:
-        """Have a session. Raises ``Unreachable`` or ``AuthenticationFailed``."""
+        """Open the session. Raises ``Unreachable`` or ``AuthenticationFailed``."""
         if self._connection is not None:
             return
         try:
@@ -91,7 +91,8 @@ class Database:
         self._engine.dispose()
 
     def rows(self, statement: str, values: Mapping[str, Any], timeout_s: float) -> list[Mapping[str, Any]]:
-        """What a query gives. A session that had ended unnoticed is made again once: a query may be asked again.
+        """The rows of a query. If the session had ended unnoticed, it is opened again once, since a query may be
+        repeated.
 
         Raises ``AdapterError``.
         """
@@ -104,7 +105,8 @@ class Database:
             return self._rows(statement, values, timeout_s)
 
     def _rows(self, statement: str, values: Mapping[str, Any] | None, timeout_s: float) -> list[Mapping[str, Any]]:
-        """``values`` None: the statement is sent as it is; the database made it, and a colon in it names nothing."""
+        """If ``values`` is None, the statement is sent as it is: the database made it, and a colon in it names no
+        parameter."""
         bound = {} if values is None else _bound(statement, values)
         with told(self._context, self._where, statement_line(statement, bound)) as exchange:
             self.open()
@@ -118,15 +120,15 @@ class Database:
             return rows
 
     def alive(self, timeout_s: float) -> None:
-        """See that the session still answers, and have a new one if not: what is sent next is then sent into no void.
-        Raises what ``open`` does."""
+        """Check that the session still answers, and open a new one if not, so that the next statement is not lost.
+        Raises as ``open`` does."""
         with suppress(ConnectionLost, CommandTimedOut, UnreadableReply):
             self._rows("select 1", {}, timeout_s)
         self.open()
 
     def run(self, statements: Sequence[str | MadeFile], values: Mapping[str, Any], timeout_s: float) -> list[str]:
-        """Execute each in order; returns them as sent. Raises ``CommandRejected`` if the first one was refused, and what
-        means doubt if a later one was, or no one answered."""
+        """Execute each statement in order, and return them as sent. Raises ``CommandRejected`` if the first one was
+        refused. Raises an error that means doubt if a later one was refused, or if there was no answer."""
         sent: list[str] = []
         for statement in statements:
             try:
@@ -149,7 +151,7 @@ class Database:
 
     @contextmanager
     def _asked(self, timeout_s: float) -> Iterator[Connection]:
-        """The session, ended when its time is up. An error of the database is ``UnreadableReply``."""
+        """The session, which is ended when the time is over. An error of the database is ``UnreadableReply``."""
         assert self._connection is not None
         is_late = threading.Event()
         watchdog = threading.Timer(timeout_s, _cut, (self._connection, is_late))
@@ -173,7 +175,7 @@ class Database:
 
 
 def _cut(connection: Connection, is_late: threading.Event) -> None:
-    """End the connection under whoever waits for it. A driver without a descriptor keeps its own time-outs."""
+    """End the connection while a statement waits for it. A driver without a descriptor keeps its own time-outs."""
     is_late.set()
     with suppress(Exception):  # the session may end by itself at this moment, in any way
         number = connection.connection.driver_connection.fileno()  # type: ignore[union-attr]
@@ -190,6 +192,6 @@ def _state(error: SQLAlchemyError) -> str:
 
 
 def _sentence(error: SQLAlchemyError) -> str:
-    """The first line that the database said, without the statement: that may be long."""
+    """The first line of the database's error, without the statement, which may be long."""
     said = str(getattr(error, "orig", None) or error).strip().splitlines() or [type(error).__name__]
     return said[0]

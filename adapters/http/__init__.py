@@ -1,1 +1,1 @@
-"""Sessions over HTTP, shared by families: the client, and XML bodies. The only home of httpx."""
+"""Sessions over HTTP, shared by families: the client, and XML bodies. Only this package uses httpx."""

@@ -1,6 +1,6 @@
-"""What goes out over HTTP, and what comes back.
+"""The requests and replies of HTTP.
 
-Whoever shows what an adapter can do reads these, so this module must never load httpx.
+The code that shows what an adapter can do imports this module, so this module must never load httpx.
 """
 
 from __future__ import annotations
@@ -11,8 +11,8 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """``target`` is path and query exactly as they go out. ``is_read``: it changes nothing, and may be sent twice.
-    ``within_s``: seconds for this exchange, in place of those of the session."""
+    """``target`` is path and query exactly as they are sent. ``is_read``: the request changes nothing, and may be sent
+    twice. ``within_s``: seconds for this exchange, in place of the session's limit."""
 
     method: str
     target: str
@@ -24,7 +24,7 @@ class Request:
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """``headers`` have lower-case names. The moments are of our own clock, seconds since the epoch."""
+    """``headers`` have lower-case names. The times are of this machine's clock, seconds since the epoch."""
 
     status: int
     headers: Mapping[str, str]
@@ -34,7 +34,7 @@ class Reply:
 
     @property
     def text(self) -> str:
-        """The body, whatever it is, as text."""
+        """The body as text, whatever its type is."""
         return self.body.decode("utf-8", "replace")
 
 

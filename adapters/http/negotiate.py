@@ -1,7 +1,7 @@
-"""A Kerberos ticket as the way to log in over HTTP (Negotiate, RFC 4559). The only home of httpx-gssapi and gssapi.
+"""Logs in over HTTP by a Kerberos ticket (Negotiate, RFC 4559). Only this module uses httpx-gssapi and gssapi.
 
-Both come with the extra ``kerberos``, so they are imported only where an inventory asks for Negotiate. A request is never
-sent twice here: the library's own flow sends one again that was refused with 401, and a request may be an action.
+Both come with the extra ``kerberos``, so they are imported only where an inventory asks for Negotiate. A request is
+never sent twice here, because it may be an action. The library's own flow would send a request again after a 401.
 """
 
 from __future__ import annotations
@@ -27,12 +27,12 @@ _NO_SERVICE = "it is asked for by the address in the inventory, as HTTP/ADDRESS;
 
 
 def ticket_auth(device: str, *, clock: Clock, within_s: float) -> httpx.Auth:
-    """Proves each request to ``device`` with a ticket for ``HTTP`` at the host of its URL. The ticket is that of the
-    process's environment: the cache of KRB5CCNAME, or the keytab of KRB5_CLIENT_KTNAME.
+    """Proves each request to ``device`` with a ticket for ``HTTP`` at the host of its URL. The ticket comes from the
+    environment of the process: the cache of KRB5CCNAME, or the keytab of KRB5_CLIENT_KTNAME.
 
-    ``within_s``: a KDC that takes longer is too slow, and the request is not sent. Raises ``DefinitionError`` without the
-    extra. In an exchange: ``AuthenticationFailed`` before anything is sent, where there is no ticket; ``UnreadableReply``
-    for an answer whose proof is wrong. One without a proof is taken, since TLS has shown whose it is.
+    ``within_s``: if a KDC takes longer, the request is not sent. Raises ``DefinitionError`` if the extra is missing. An
+    exchange raises ``AuthenticationFailed`` before anything is sent if there is no ticket, and ``UnreadableReply`` for
+    an answer whose proof is wrong. An answer without a proof is accepted, since TLS has shown who sent it.
     """
     try:
         import gssapi
@@ -43,7 +43,7 @@ def ticket_auth(device: str, *, clock: Clock, within_s: float) -> httpx.Auth:
             hint="pip install 'failover[kerberos]'; on Debian that needs libkrb5-dev, gcc and python3-dev",
         ) from error
     del gssapi
-    # It logs each failure with its stack, and each token at its finest level; our errors say what failed.
+    # The library logs each failure with its stack, and each token at its finest level. Our errors say what failed.
     logging.getLogger(httpx_gssapi.__name__).setLevel(logging.CRITICAL + 1)
     return _Ticket(device, clock, within_s)
 
@@ -82,8 +82,8 @@ class _Ticket(httpx.Auth):
             return
         try:
             spnego.handle_mutual_auth(response, context)
-            is_proven = context.complete  # the library takes a failure that gssapi tells only here for a success
-        except (MutualAuthenticationError, GSSError, ValueError):  # the last of what is no base64
+            is_proven = context.complete  # gssapi reports some failures only here; the library misses them
+        except (MutualAuthenticationError, GSSError, ValueError):  # ValueError: no base64
             is_proven = False
         if not is_proven:
             raise UnreadableReply(
@@ -117,7 +117,7 @@ class _Ticket(httpx.Auth):
 
 
 def _words(error: BaseException | None) -> str:
-    """What the mechanism said; the major status only says that it failed."""
+    """The text of the mechanism; the major status says only that it failed."""
     statuses = getattr(error, "get_all_statuses", None)
     if statuses is None:
         return printable(str(error))

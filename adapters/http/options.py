@@ -1,4 +1,4 @@
-"""What a site's ``options`` may say about HTTP, and what follows from it: the origin, the proof, the trusted CA.
+"""The ``options`` of a site for HTTP, and the values made from them: the origin, the proof, the trusted CA.
 
 There is no option to trust a certificate that was not checked. Plain HTTP carries the password in clear text, so it
 goes to this machine only, unless the inventory says ``insecure_http: true``. Nothing here connects.
@@ -19,12 +19,12 @@ from orchestrator.errors import AuthenticationFailed, DefinitionError
 from orchestrator.family.contract import Secrets
 from orchestrator.model.inventory import Device, SecretRef, Site, is_this_machine
 
-_SSH_PORT = 22  # what a device has that was given no port
-_TOKEN = re.compile(r"[!-~]+")  # wider than RFC 6750, section 2.1: what a header can hold as one word
+_SSH_PORT = 22  # the port of a device for which no port was given
+_TOKEN = re.compile(r"[!-~]+")  # wider than RFC 6750, section 2.1: any single word that a header can hold
 
 
 class HttpOptions(BaseModel):
-    """How the devices of a site are spoken to over HTTP."""
+    """The options for HTTP with the devices of a site."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
@@ -37,7 +37,7 @@ class HttpOptions(BaseModel):
 
 
 def origin_of(device: Device, options: HttpOptions) -> tuple[str, str, int]:
-    """Scheme, host and port of ``device``. Raises ``DefinitionError`` for a port no one gave, and for plain HTTP to
+    """Scheme, host and port of ``device``. Raises ``DefinitionError`` if no port was given, and for plain HTTP to
     another machine."""
     host = device.address or device.name
     if device.port == _SSH_PORT:
@@ -54,7 +54,7 @@ def origin_of(device: Device, options: HttpOptions) -> tuple[str, str, int]:
 
 
 def trust_of(options: HttpOptions) -> ssl.SSLContext:
-    """Which certificates are trusted; host names are checked always. Raises ``DefinitionError`` for a bad CA file."""
+    """The trusted certificates; host names are always checked. Raises ``DefinitionError`` for a bad CA file."""
     if options.ca_file is None and options.scheme == "http":
         return ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)  # verifies nothing, since there is no TLS
     if options.ca_file is None:
@@ -68,7 +68,7 @@ def trust_of(options: HttpOptions) -> ssl.SSLContext:
 
 
 def proof_of(site: Site, options: HttpOptions, secrets: Secrets) -> Callable[[], str]:
-    """Makes the ``Authorization`` header; secrets are asked for when it is first needed, and not before."""
+    """Returns a function that makes the ``Authorization`` header. Secrets are read only when the header is needed."""
 
     def proof() -> str:
         if options.token is not None:

@@ -1,8 +1,8 @@
-"""What a redirect says about a change that was asked for. It is never followed: the password would go along.
+"""The meaning of a redirect as the answer to a change. A redirect is never followed: the password would be sent along.
 
-RFC 9110, section 15.4: "further action needs to be taken by the user agent in order to fulfill the request". So what
-was asked for was not carried out here, with two exceptions: 303 is "an indirect response to the original request"
-(15.4.4), and 301 and 302 are answered in the same way where the method may become GET (15.4.2, 15.4.3), as after a POST.
+RFC 9110, section 15.4: "further action needs to be taken by the user agent in order to fulfill the request". So the
+change was not carried out here, with two exceptions. 303 is "an indirect response to the original request" (15.4.4).
+301 and 302 mean the same if the method may become GET (15.4.2, 15.4.3), as after a POST.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ ELSEWHERE = frozenset({301, 302}) | AS_IT_IS
 
 
 def not_carried_out(reply: Reply, device: str, statuses: frozenset[int]) -> CommandRejected | None:
-    """The refusal that a redirect with one of ``statuses`` is; None for any other answer."""
+    """The refusal for a redirect with one of ``statuses``; None for any other answer."""
     if reply.status not in statuses:
         return None
     return CommandRejected(
@@ -33,7 +33,8 @@ def not_carried_out(reply: Reply, device: str, statuses: frozenset[int]) -> Comm
 
 
 def target_of(reply: Reply) -> str:
-    """Where it redirects to, without account, query and fragment, which may be secret; ``an unknown place``."""
+    """The target of the redirect, without account, query and fragment, which may be secret; else ``an unknown
+    place``."""
     try:
         parts = urlsplit(reply.headers.get("location", ""))
         host = f"{parts.hostname}" + (f":{parts.port}" if parts.port else "") if parts.hostname else ""

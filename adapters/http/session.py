@@ -1,7 +1,7 @@
 """One device's HTTP session: a kept-alive connection, its cookie, and one exchange at a time.
 
-It sends what it is given, byte for byte, and gives back what came. It never follows a redirect (the password would go
-along), never uses a proxy of the environment, and never repeats a request that may change something. Not shared
+It sends requests byte for byte, and returns the answers as they came. It never follows a redirect (the password would
+be sent along), never uses a proxy of the environment, and never repeats a request that may change something. Not shared
 between threads.
 """
 
@@ -29,16 +29,16 @@ from orchestrator.model.exchanges import Exchange, Witness
 Transport = httpx.BaseTransport
 BODY_MAX = 64 * 1024 * 1024  # bytes of an answer
 _UNAUTHORIZED = 401
-# httpx logs the address of every request; that of a webhook is a password.
+# httpx logs the address of every request, and the address of a webhook is a password.
 logging.getLogger("httpx").addFilter(lambda record: record.levelno >= logging.WARNING)
 
 
 class HttpSession:
     """One device, at ``origin`` (scheme, host, port).
 
-    ``proof`` makes the ``Authorization`` header (none: empty), or ``auth`` does, for each request. ``allows`` is asked
-    before anything leaves; what it refuses is ``Forbidden``. ``transport`` and ``look_up`` have their place in tests.
-    ``witness`` gets each exchange, without the login and the cookie.
+    For each request, ``proof`` makes the ``Authorization`` header (empty: no header), or ``auth`` does. ``allows`` is
+    called before anything is sent; a request that it refuses is ``Forbidden``. Tests replace ``transport`` and
+    ``look_up``. ``witness`` gets each exchange, without the login and the cookie.
     """
 
     def __init__(
@@ -86,13 +86,13 @@ class HttpSession:
 
     @property
     def has_cookie(self) -> bool:
-        """Does the device keep a session for us?"""
+        """Does the device keep a session for this program?"""
         return bool(self._client.cookies)
 
     def exchange(self, request: Request) -> Reply:
-        """Send it once and return the whole answer, whatever its status.
+        """Send ``request`` once and return the whole answer, whatever its status is.
 
-        A reading whose cookie the device no longer knows is sent once more with the login alone. Raises
+        If the device no longer knows the cookie, a reading is sent once more with the login only. Raises
         ``Unreachable``, ``HostKeyRejected``, ``AuthenticationFailed``, ``Forbidden``, ``ConnectionLost``,
         ``CommandTimedOut`` or ``UnreadableReply``.
         """
@@ -103,7 +103,7 @@ class HttpSession:
         had_cookie = self.has_cookie
         reply = self._once(request)
         if reply.status == _UNAUTHORIZED and had_cookie:
-            self._client.cookies.clear()  # expired there; the login itself has not been refused yet
+            self._client.cookies.clear()  # the device forgot the cookie; the login itself has not been refused yet
             if request.is_read:
                 reply = self._once(request)
         return reply
@@ -205,7 +205,7 @@ class HttpSession:
 
     @contextmanager
     def _cut_off(self, exchange_s: float) -> Iterator[threading.Event]:
-        """End an exchange that trickles: each piece comes in time, and the whole never does."""
+        """End an exchange that is too slow as a whole, although each piece of the answer comes in time."""
         has_run_out = threading.Event()
 
         def end() -> None:
@@ -213,7 +213,7 @@ class HttpSession:
             sock = self._socket
             if sock is not None:
                 with suppress(OSError):
-                    # Not the method of an SSLSocket, which would take TLS from under the thread that is reading.
+                    # Not the method of an SSLSocket, which would end TLS while the other thread is still reading.
                     socket.socket.shutdown(sock, socket.SHUT_RDWR)
 
         timer = threading.Timer(self._limits.connect_s + exchange_s, end)

@@ -1,8 +1,8 @@
-"""The boundary to httpx: every exception of its becomes one of ours, here and only here.
+"""The boundary to httpx: only this module turns the exceptions of httpx into errors of this program.
 
-The mapping is a table, and a test fails when httpx grows an exception class that is not in it. The question behind it
-is always the same: can the request have left? Where that is not certain it may have. No sentence made here carries a
-credential: httpx's texts hold none, and no header is put in.
+The mapping is a table, and a test fails if httpx has an exception class that is not in it. Each entry tells whether the
+request can have been sent. If that is not certain, it may have been sent. No sentence made here contains a credential:
+httpx's texts contain none, and no header is added.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from orchestrator.errors import (
     UnreadableReply,
 )
 
-# What httpx may raise, and what its transports let through.
+# The exceptions that httpx may raise, and those that its transports let through.
 FOREIGN: tuple[type[Exception], ...] = (
     httpx.HTTPError,
     httpx.InvalidURL,
@@ -33,7 +33,7 @@ FOREIGN: tuple[type[Exception], ...] = (
 )
 
 MAPPING: Mapping[type[Exception], type[AdapterError]] = {
-    # Before anything of the request can have left.
+    # Before anything of the request can have been sent.
     httpx.InvalidURL: Unreachable,
     httpx.UnsupportedProtocol: Unreachable,
     httpx.ConnectError: Unreachable,
@@ -60,7 +60,7 @@ MAPPING: Mapping[type[Exception], type[AdapterError]] = {
     httpx.StreamClosed: ConnectionLost,
     httpx.ResponseNotRead: ConnectionLost,
     httpx.RequestNotRead: ConnectionLost,
-    # It answered, and the answer is of no use.
+    # The device answered, and the answer cannot be used.
     httpx.DecodingError: UnreadableReply,
     httpx.TooManyRedirects: UnreadableReply,
     httpx.HTTPStatusError: UnreadableReply,
@@ -69,7 +69,8 @@ MAPPING: Mapping[type[Exception], type[AdapterError]] = {
 
 
 def translate(error: Exception, *, device: str, is_over_time: bool = False) -> AdapterError:
-    """Our error for ``error``. ``is_over_time``: the exchange was cut off by us because its time was over."""
+    """The error of this program for ``error``. ``is_over_time``: this program ended the exchange because its time was
+    over."""
     why = _words(error)
     untrusted = next((one for one in _causes(error) if isinstance(one, ssl.SSLCertVerificationError)), None)
     if untrusted is not None:
@@ -100,9 +101,9 @@ def _causes(error: BaseException) -> Iterator[BaseException]:
 
 
 def _words(error: Exception) -> str:
-    """The innermost word on it, on one line: httpx wraps what the operating system or OpenSSL said."""
+    """The text of the innermost cause, on one line: httpx wraps the texts of the operating system and of OpenSSL."""
     for cause in reversed(list(_causes(error))):
-        reason = getattr(cause, "reason", None)  # one that OpenSSL did not raise has none
+        reason = getattr(cause, "reason", None)  # an error that OpenSSL did not raise has none
         if isinstance(cause, ssl.SSLError) and reason:
             return f"TLS: {reason.replace('_', ' ').lower()}"
         if isinstance(cause, OSError) and cause.strerror:

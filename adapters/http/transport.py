@@ -1,7 +1,7 @@
-"""What carries the exchanges of one session: one connection at a time, made by ``orchestrator.family.connect``.
+"""The transport of one session: one connection at a time, made by ``orchestrator.family.connect``.
 
-The transport of httpx looks a name up by itself, for as long as that takes. Here the library gets addresses, while the
-name stays what TLS checks and what the device is told. Exceptions leave as those of httpx.
+The transport of httpx looks a name up by itself, without a time limit. Here the library gets addresses, while TLS still
+checks the name and the device still gets it. Exceptions are raised as those of httpx.
 """
 
 from __future__ import annotations
@@ -20,8 +20,8 @@ from orchestrator.family.connect import Address, LookUp, dial
 
 
 class DialledTransport(httpx.BaseTransport):
-    """``unacknowledged_s``: a connection dies when the device does; in a partition nothing else would tell for many
-    minutes."""
+    """``unacknowledged_s``: seconds without an acknowledgement after which a connection ends. In a partition nothing
+    else would end it for many minutes."""
 
     def __init__(self, trust: ssl.SSLContext, *, unacknowledged_s: float, clock: Clock, look_up: LookUp) -> None:
         options: list[tuple[int, int, int]] = [(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)]
@@ -94,14 +94,14 @@ class _ByAddress(httpcore.SyncBackend):
                 failures=(httpcore.ConnectError, httpcore.ConnectTimeout),
                 look_up=self._look_up,
             )
-        except (OSError, UnicodeError) as error:  # of the check-up
+        except (OSError, UnicodeError) as error:  # from the look-up of the name
             raise httpcore.ConnectError(str(error)) from error
         return _Dialled(stream, self._clock, deadline)
 
 
 class _Dialled(httpcore.NetworkStream):
-    """A connection that was made. TLS, which httpcore gives as much time once more, has what is left until
-    ``deadline``."""
+    """A connection that was made. TLS gets only the time that is left until ``deadline``; httpcore would give it the
+    full time again."""
 
     def __init__(self, stream: httpcore.NetworkStream, clock: Clock, deadline: float) -> None:
         self._stream = stream
@@ -131,7 +131,7 @@ class _Dialled(httpcore.NetworkStream):
 
 
 class _Body(httpx.SyncByteStream):
-    """An answer as it comes."""
+    """The body of an answer, as it arrives."""
 
     def __init__(self, answer: httpcore.Response) -> None:
         self._answer = answer
@@ -145,7 +145,7 @@ class _Body(httpx.SyncByteStream):
             self._answer.close()
 
 
-# Each has a namesake in httpx, whose transports raise that one.
+# Each has a class of the same name in httpx, which the transports of httpx raise.
 EXCEPTIONS: tuple[type[Exception], ...] = (
     *(httpcore.ConnectError, httpcore.ReadError, httpcore.WriteError, httpcore.NetworkError, httpcore.ProxyError),
     *(httpcore.ConnectTimeout, httpcore.ReadTimeout, httpcore.WriteTimeout, httpcore.PoolTimeout),

@@ -1,7 +1,7 @@
 """Posts the events of a run to a webhook: one request each, over a separate connection.
 
-The address of a webhook may be a password in itself. No text made here has more of it than the host; redirects are
-not followed, and no proxy of the environment is used, so that it goes nowhere else.
+The address of a webhook may be a password in itself. No text made here has more of the address than the host. Redirects
+are not followed, and no proxy of the environment is used, so the address goes nowhere else.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ class WebhookPoster:
 
 
 class _Posting(HttpSession):
-    """An exchange with headers of the caller's, and without any login."""
+    """A session with the caller's headers, and without any login."""
 
     def __init__(
         self,

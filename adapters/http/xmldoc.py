@@ -1,4 +1,4 @@
-"""XML bodies: read without trusting them, and written. The only home of defusedxml.
+"""Reads XML bodies that are not trusted, and writes XML bodies. Only this module uses defusedxml.
 
 A document type, an entity or a reference to another file is refused before it is expanded. Nothing here knows what
 the elements mean.
@@ -13,12 +13,12 @@ from xml.etree.ElementTree import Element, ParseError, TreeBuilder, tostring
 from defusedxml import DefusedXmlException
 from defusedxml.ElementTree import DefusedXMLParser
 
-# Far beyond what a device answers, and far below what would fill the memory.
+# Far more than a device answers, and far less than would fill the memory.
 DEPTH_MAX, ELEMENTS_MAX = 100, 1_000_000
 
 
 class MalformedXml(Exception):
-    """Not XML, or XML that no one should expand."""
+    """Not XML, or XML that must not be expanded."""
 
 
 def parse_xml(body: bytes) -> Element:
@@ -37,7 +37,7 @@ def parse_xml(body: bytes) -> Element:
 
 
 class _BoundedBuilder(TreeBuilder):
-    """Builds the tree, and gives up on one that is too deep or too large."""
+    """Builds the tree, and refuses a tree that is too deep or too large."""
 
     def __init__(self) -> None:
         super().__init__()

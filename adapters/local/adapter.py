@@ -1,10 +1,11 @@
-"""The adapter of the operator's own commands: they run on the machine that runs this program, each a journalled step.
+"""The adapter of the operator's own commands. They run on the machine that runs this program, each as a journalled
+step.
 
 It is listed under a site's ``also``. A command is a list of words with a time-out; its exit code says how it ended,
-and its ``check`` whether it is done. It knows no devices, and never uses a shell.
+and its ``check`` whether it is done. The adapter knows no devices, and never uses a shell.
 
-How a command ends: with 0, it was done; with another code, it refused and did nothing; by a signal or by the end of
-its time, no one knows. How a check ends: with 0, it is so; with 1, it is not; anything else is not known.
+The end of a command: 0 means that it was done. Another exit code means that it refused and did nothing. After a signal
+or a time-out, the outcome is unknown. The end of a check: 0 means yes, 1 means no, anything else means unknown.
 
 A person's attestation needs no adapter: it is the answer to a step that asks (``ask``, with the choice ``attest``),
 recorded with name, reason and time.
@@ -40,7 +41,7 @@ from orchestrator.model.readings import ExternalFence
 class LocalAdapter:
     """The contract's adapter for commands of the operator's own. Raises ``DefinitionError`` for unusable options.
 
-    The class itself declares what any site may have; ``fitted`` declares what one site has.
+    The class itself declares the readings and actions of any site; ``fitted`` declares those of one site.
     """
 
     readings: ClassVar[Mapping[str, ReadingSpec]] = ANY_READINGS
@@ -59,7 +60,7 @@ class LocalAdapter:
         options = options_of(site)
 
         class Fitted(LocalAdapter):
-            """One site's own."""
+            """The adapter of one site."""
 
             readings = readings_of(options, site)
             actions = actions_of(options, site)
@@ -67,7 +68,7 @@ class LocalAdapter:
         return Fitted
 
     def open(self) -> None:
-        """See that every program is there and every secret is to be had; nothing is run.
+        """Check that every program is installed and every secret can be read; nothing is run.
 
         Raises ``CommandRejected`` or ``AuthenticationFailed``.
         """
@@ -82,7 +83,7 @@ class LocalAdapter:
             self._runner.secrets_of(name, command)
 
     def probe(self, reading: str, services: Sequence[str]) -> Mapping[str, Reading | Failure]:
-        """See ``contract.Adapter``. A check of the whole site is asked once for all services."""
+        """See ``contract.Adapter``. A check of the whole site is run once for all services."""
         if reading != FENCE:
             raise ValueError(f"local has no reading {reading}")
         name = fence_command(self._site)
@@ -103,7 +104,7 @@ class LocalAdapter:
         return ExternalFence(closed=checked.passed, output=checked.output)
 
     def apply(self, action: str, calls: Sequence[Call], permit: Permit) -> Iterator[Result]:
-        """See ``contract.Adapter``. Read-only, it raises ``Forbidden`` before anything is run."""
+        """See ``contract.Adapter``. A read-only adapter raises ``Forbidden`` before anything is run."""
         if action not in ANY_ACTIONS:
             raise ValueError(f"local has no action {action}")
         if self._context.read_only:
@@ -111,7 +112,7 @@ class LocalAdapter:
         return self._apply(action, calls, permit)
 
     def _apply(self, action: str, calls: Sequence[Call], permit: Permit) -> Iterator[Result]:
-        """What is done once for the site is tried once for all calls that come together."""
+        """A task for the whole site is tried once for all calls that come together."""
         shared: dict[_Task, Result] = {}
         for call in calls:
             try:
@@ -127,7 +128,8 @@ class LocalAdapter:
             yield replace(shared[task], call=call)
 
     def _task(self, action: str, call: Call) -> _Task:
-        """Raises ``CommandRejected`` for what the site does not have, ``Forbidden`` for a name that is unfit."""
+        """The task of ``call``. Raises ``CommandRejected`` if the site does not have it, ``Forbidden`` for an unfit
+        name."""
         name = command_of(action, call, self._options, self._site)
         command = self._options.commands[name]
         service = call.service if command.per == "service" else ""
@@ -138,7 +140,8 @@ class LocalAdapter:
         return _Task(name, service, checked=closing, done_when=call.args["state"] == "closed", is_fence=True)
 
     def _perform(self, task: _Task, call: Call, permit: Permit) -> Result:
-        """One attempt; what the check already shows to be done is not done again. ``permit``'s refusal is raised."""
+        """Make one attempt. A task that the check shows as done is not done again. The refusal by ``permit`` is
+        raised."""
         command = self._options.commands[task.name]
         if self._is_done(task):
             return Result(call, Effect.ACCEPTED, detail=f"{task.name} was not run: it is done already", device=HERE)
@@ -155,7 +158,7 @@ class LocalAdapter:
         return Result(call, answer.effect, detail=answer.text, device=HERE, sent=sent)
 
     def _is_done(self, task: _Task) -> bool:
-        """Does the check show it? What it does not report has to be done."""
+        """Does the check show that the task is done? If the check does not report it, the task has to be done."""
         checked = self._options.commands[task.checked]
         if checked.check is None:
             return False
@@ -165,7 +168,8 @@ class LocalAdapter:
             return False
 
     def _proven(self, task: _Task, answer: Answer) -> Answer:
-        """The check has the last word. Not on a fence: its reading is asked as often as its effect may take."""
+        """The final answer: the check overrules the command. A fence is not checked here: its reading is repeated while
+        its effect may still come."""
         command = self._options.commands[task.checked]
         if answer.effect is not Effect.ACCEPTED or task.is_fence or command.check is None:
             return answer
@@ -184,8 +188,8 @@ class LocalAdapter:
 
 @dataclass(frozen=True, slots=True)
 class _Task:
-    """What one attempt is about. ``service`` is empty for what is done for the whole site. The check of the command
-    ``checked`` says ``done_when`` once it is done: to take a fence back, the one of the command that closed it says no.
+    """The task of one attempt. ``service`` is empty for a task of the whole site. Once the task is done, the check of
+    the command ``checked`` says ``done_when``. After a fence is taken back, the check of the closing command says no.
     """
 
     name: str

@@ -1,4 +1,5 @@
-"""What the adapter ``local`` declares: for any site, and for one site by the names of its commands. Runs nothing."""
+"""The declarations of the adapter ``local``, for any site and for one site by the names of its commands. Runs
+nothing."""
 
 from __future__ import annotations
 
@@ -12,7 +13,7 @@ from orchestrator.family.contract import ActionSpec, ArgumentSpec, Call, Reading
 from orchestrator.model.inventory import Site
 
 RUN, ENSURE, SET_FENCE, FENCE = "run", "ensure", "set_external_fence", "external_fence"
-# Calls for one command of the site share one attempt, as far as they come together; those of services take turns.
+# Calls that come together for a command of the whole site share one attempt. Calls for services run one by one.
 _BATCH = 64
 _STATES = ("closed", "open")
 
@@ -21,7 +22,7 @@ _LinesOf = Callable[[str], _Lines]
 
 
 def command_of(action: str, call: Call, options: LocalOptions, site: Site) -> str:
-    """The name of the command that ``call`` runs. Raises ``CommandRejected`` for what the site does not have."""
+    """The name of the command that ``call`` runs. Raises ``CommandRejected`` if the site does not have it."""
     if action != SET_FENCE:
         name = call.args.get("command", "")
         if name not in options.commands:
@@ -44,12 +45,12 @@ def command_of(action: str, call: Call, options: LocalOptions, site: Site) -> st
 
 
 def line_of(words: Sequence[str], site: Site, service: str) -> str:
-    """The command as a shell would want it typed, to be checked; no shell ever sees it."""
+    """The command as it would be typed into a shell, for checking. No shell is used."""
     return shlex.join(filled(words, site.name, service))
 
 
 def actions_of(options: LocalOptions, site: Site) -> Mapping[str, ActionSpec]:
-    """The actions of one site: which commands there are is known, so another name is found when a runbook is read."""
+    """The actions of one site. Its commands are known, so an unknown name is found when a runbook is read."""
 
     def rendered(action: str) -> _Lines:
         def lines(call: Call) -> Sequence[str]:
@@ -62,7 +63,7 @@ def actions_of(options: LocalOptions, site: Site) -> Mapping[str, ActionSpec]:
         return lines
 
     def undo_of(call: Call) -> Call | None:
-        """The undo that the command itself names. It has to be repeatable: nothing but its own end proves it."""
+        """The undo that the command itself names. It has to be repeatable, because only its own end proves it."""
         undo = options.commands[name].undo if (name := call.args.get("command", "")) in options.commands else None
         return Call(call.service, {"command": undo}) if undo and options.commands[undo].idempotent else None
 
@@ -103,8 +104,8 @@ def _actions(
     undo_of: Callable[[Call], Call | None] = _none_known,
     is_whole_site: bool = True,
 ) -> Mapping[str, ActionSpec]:
-    """``names`` and ``repeatable`` empty: any name, since which there are is not known yet. ``is_whole_site``: the
-    command of the fence plan keeps the clients of all services away."""
+    """If ``names`` and ``repeatable`` are empty, any name is allowed, since the commands are not known yet.
+    ``is_whole_site``: the command of the fence plan keeps the clients of all services away."""
 
     def running(action: str, summary: str, choices: Sequence[str]) -> ActionSpec:
         return ActionSpec(

@@ -1,14 +1,15 @@
-"""Is between this program and a command of the operator's own, so that the command never outlives us unnoticed.
+"""Runs one command of the operator, and ends it if this program dies. So the command never outlives this program
+unnoticed.
 
-A separate program: ``python -I -S guardian.py``. Its standard input is its lifeline: a line with two numbers (bytes,
-words of the command), those bytes (the words and the variables, each ended by NUL), and after that nothing comes but
-``.``, which releases it. When the line ends without that, whoever held the other end is dead, by kill -9 too, and the
-command and all in its group are ended. A parent-death signal would not do: it is bound to one thread, and reaches one
-process only.
+The guardian is a separate program: ``python -I -S guardian.py``. Its standard input is its lifeline. It gets a line
+with two numbers (bytes, words of the command), and those bytes (the words and the variables, each ended by NUL). After
+that, only ``.`` comes, which releases the guardian. If the lifeline ends without ``.``, the caller is dead, even after
+kill -9, and the guardian ends the command and all processes in its group. A parent-death signal is not enough: it is
+bound to one thread, and reaches one process only.
 
-It leads the group that the command runs in. On its standard error it says, a line each, that the command has ``begun``
-(or the ``errno`` why it has not), and the ``code`` with which it ended. It must never interpret the command, nor print
-anything else. It imports what is built in and no more: each command waits for its start.
+The guardian leads the group of the command. On its standard error it prints, a line each, that the command has
+``begun`` (or the ``errno`` why it has not), and the ``code`` with which the command ended. It must never interpret the
+command, nor print anything else. It imports only built-in modules, because each command waits for its start.
 """
 
 import _signal  # type: ignore[import-not-found]  # signal itself imports enum
@@ -21,7 +22,7 @@ _PATH = b"/usr/local/bin:/usr/bin:/bin"
 
 
 def main() -> None:
-    """Run one command to its end, or to the end of whoever asked for it."""
+    """Run one command until it ends, or until its caller dies."""
     size, count = (int(number) for number in sys.stdin.buffer.readline().split() or (0, 0))
     words = sys.stdin.buffer.read(size).split(b"\0")[:-1]
     if not count or sum(len(word) + 1 for word in words) != size:
@@ -36,7 +37,7 @@ def main() -> None:
     except OSError as error:
         _say("errno", error.errno or 0)
         return
-    posix.dup2(posix.open("/dev/null", posix.O_WRONLY), 1)  # its output ends when it does, not when we do
+    posix.dup2(posix.open("/dev/null", posix.O_WRONLY), 1)  # the output ends with the command only
     _say("begun", command)
     while (code := _code_of(command)) is None:
         if 0 in select.select([0, woken], [], [])[0]:
@@ -48,7 +49,8 @@ def main() -> None:
 
 
 def _started(argv: list[bytes], environment: dict[bytes, bytes]) -> int:
-    """Its number. It has no input, and one output for both. Raises ``OSError``."""
+    """Start the command, and return its process id. It has no input, and one output for both streams. Raises
+    ``OSError``."""
     actions = [(posix.POSIX_SPAWN_OPEN, 0, "/dev/null", posix.O_RDONLY, 0), (posix.POSIX_SPAWN_DUP2, 1, 2)]
     ignored_here = [_signal.SIGPIPE, _signal.SIGXFSZ]
     found = FileNotFoundError(2, "no such program")
@@ -62,7 +64,7 @@ def _started(argv: list[bytes], environment: dict[bytes, bytes]) -> int:
 
 
 def _code_of(command: int | None) -> int | None:
-    """Its exit code, or the signal that ended it as a negative number; None while it runs."""
+    """The command's exit code, or the signal that ended it as a negative number; None while it runs."""
     if command is None:
         return 0
     pid, status = posix.waitpid(command, posix.WNOHANG)
@@ -70,7 +72,7 @@ def _code_of(command: int | None) -> int | None:
 
 
 def _be_told(number: int, frame: object) -> None:
-    """The wake-up is all that is wanted."""
+    """Do nothing: only the wake-up is needed."""
 
 
 def _say(what: str, number: int) -> None:
@@ -81,7 +83,7 @@ def _say(what: str, number: int) -> None:
 
 
 def _end(command: int | None, woken: int) -> None:
-    """Ask the group to end, then end it, ourselves included. ``command`` None: it has ended."""
+    """Ask the group to end, then kill it, including the guardian. ``command`` is None if it has ended."""
     posix.killpg(posix.getpgid(0), _signal.SIGTERM)
     while _code_of(command) is None and select.select([woken], [], [], GRACE_S)[0]:
         posix.read(woken, 1024)
@@ -90,4 +92,4 @@ def _end(command: int | None, woken: int) -> None:
 
 if __name__ == "__main__":
     main()
-    posix._exit(0)  # nothing is left to tidy up, and each command waits for our end too
+    posix._exit(0)  # no cleanup is needed, and each command waits for the guardian's end

@@ -1,8 +1,7 @@
-"""What a site's ``options`` may say to the adapter ``local``: the operator's own commands, by name.
+"""The ``options`` of a site for the adapter ``local``: the operator's own commands, by name.
 
-There is no shell and no template. A command is a list of words, of which one that is exactly ``{service}`` or
-``{site}`` is replaced as a whole: a name can neither become two words nor a part of another one. Nothing here runs
-anything.
+There is no shell and no template. A command is a list of words. A word that is exactly ``{service}`` or ``{site}`` is
+replaced as a whole. So a name can become neither two words nor a part of another word. This module runs nothing.
 """
 
 from __future__ import annotations
@@ -29,7 +28,7 @@ from orchestrator.model.runbook import Duration
 SERVICE, SITE = "{service}", "{site}"
 _BRACED = re.compile(r"\{[^{}]*\}")
 _SERVICE = re.compile(SERVICE_NAME)
-# What decides which program runs, or with what in it, is not the place for a secret.
+# Variables that decide which program runs, or what it loads, must not hold a secret.
 _OURS = re.compile(r"PATH|HOME|LANG|LC_.*|LD_.*|PYTHON.*|FAILOVER_.*")
 
 Variable = Annotated[str, StringConstraints(pattern=r"^[A-Z][A-Z0-9_]{0,62}$")]
@@ -37,11 +36,11 @@ Words = tuple[str, ...]
 
 
 class LocalCommand(BaseModel):
-    """One command. ``argv`` does it, ``check`` tells whether it is done, ``undo`` names the command that undoes it.
+    """One command. ``argv`` runs it, ``check`` tells whether it is done, ``undo`` names the command that undoes it.
 
-    ``per``: whether it is done once for the site, or for each service. ``timeout``: for ``argv`` and ``check`` alike,
-    each. ``idempotent``: running it twice has the effect of running it once. ``secrets``: environment variables that
-    it is given.
+    ``per``: whether it is done once for the site, or for each service. ``timeout``: the limit for ``argv`` and for
+    ``check``, each. ``idempotent``: running it twice has the effect of running it once. ``secrets``: environment
+    variables that it is given.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -109,7 +108,7 @@ class LocalOptions(BaseModel):
 
 
 def options_of(site: Site) -> LocalOptions:
-    """The site's commands. Raises ``DefinitionError`` for what cannot be used, a fence plan that fits none included."""
+    """The site's commands. Raises ``DefinitionError`` if they cannot be used, or the fence plan fits none."""
     try:
         # As strict as the inventory around it: nothing is converted.
         options = LocalOptions.model_validate_json(json.dumps(dict(site.options)), strict=True)
@@ -147,8 +146,8 @@ def filled(words: Sequence[str], site: str, service: str) -> list[str]:
 def check_service(command: LocalCommand, service: str) -> None:
     """Raise ``Forbidden`` for a name that must not reach this command: nothing has been run then.
 
-    The inventory and the engine have checked it already; here a slip would become a word of a command. What is done
-    for the whole site is handed none.
+    The inventory and the engine have checked the name already. Here a mistake would become a word of a command. A
+    command for the whole site gets no service name.
     """
     if command.per == "site":
         return

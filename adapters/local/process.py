@@ -1,7 +1,7 @@
-"""One program, run to its end or to the end of its time: no shell, no input, a separate group.
+"""Runs one program until it ends or its time is over: without a shell, without input, in a separate group.
 
-What it prints is kept in part, so that a flood of words cannot fill the memory. Once its time is up, it and all that
-it started in its group are ended; if this process is killed before that, its ``guardian`` ends them. Must never leave a
+The output is kept in part, so that it cannot fill the memory. When the time is over, the program and all processes in
+its group are ended. If this process is killed before that, its ``guardian`` ends them. This module must never leave a
 process behind that it could end.
 """
 
@@ -22,37 +22,37 @@ from orchestrator.counting import counted
 from orchestrator.interpreter import isolated
 
 _GUARDIAN = Path(__file__).with_name("guardian.py")
-# Seconds that a guardian may take to start; the time of what it runs starts then.
+# Seconds that a guardian may take to start. The time of its command starts then.
 _BEGUN_S = 20.0
 _CHUNK = 64 * 1024
 _HALF = 32 * 1024  # bytes kept from each end of what is printed
-# Seconds that a program whose time is up has to end by itself, and that an ended one has to be gone.
+# Seconds for a program to end by itself when its time is over, and for a killed program to be gone.
 _GRACE_S = 2.0
 _GONE_S = 1.0
 # Guardians that are started in advance, at most.
 _MOST_READY = 3
-# It has printed everything, and may take this long to end, even after its time-out.
+# Seconds for a program to end after it has printed everything, even after its time-out.
 _LAST_WORDS_S = 0.1
 
 
 @dataclass(frozen=True, slots=True)
 class Ended:
-    """How it ended. ``code``: its exit code; negative: the signal that ended it; None: its time was up."""
+    """How the program ended. ``code``: its exit code; negative: the signal that ended it; None: its time was over."""
 
     code: int | None
     output: bytes
 
 
 class Waiting:
-    """Guardians that were started in advance, so that a command does not wait for the start of one: as many as commands
-    were run before, three at most. One that is not used ends with its lifeline."""
+    """Guardians that were started in advance, so that a command does not wait for the start of a guardian. There are as
+    many as commands were run before, three at most. A guardian that is not used ends when its lifeline is closed."""
 
     def __init__(self) -> None:
         self._most = 0
         self._ready: list[subprocess.Popen[bytes]] = []
 
     def take(self) -> subprocess.Popen[bytes]:
-        """One that waits for its command."""
+        """A guardian that waits for its command."""
         while self._ready:
             guardian = self._ready.pop(0)
             if guardian.poll() is None:
@@ -61,14 +61,14 @@ class Waiting:
         return _guardian()
 
     def refill(self) -> None:
-        """Start those that are missing, as far as the system lets us: a command runs meanwhile, and is not to fail."""
+        """Start the missing guardians, as far as the system allows. A command runs meanwhile, and must not fail."""
         self._most = min(self._most + 1, _MOST_READY)
         with suppress(OSError):
             while len(self._ready) < self._most:
                 self._ready.append(_guardian())
 
     def close(self) -> None:
-        """End them."""
+        """End the guardians that wait."""
         while self._ready:
             _released(self._ready.pop())
 
@@ -106,7 +106,7 @@ def run(
 ) -> Ended:
     """Run ``argv`` with exactly this environment, in the root directory. Raises ``OSError`` when it cannot start.
 
-    ``waiting``: it is run by one of these, and meanwhile another one is started.
+    ``waiting``: one of these guardians runs the command, and another one is started meanwhile.
     """
     guardian = _guardian() if waiting is None else waiting.take()
     assert guardian.stdin is not None and guardian.stdout is not None and guardian.stderr is not None  # all are pipes
@@ -131,7 +131,7 @@ def run(
 
 
 def _watch(guardian: subprocess.Popen[bytes], pipe: int, news: int, deadline: float, clock: Clock) -> Ended:
-    """Until the command has ended and said its last word, or is ended."""
+    """Wait until the command has ended and all its output was read; end it if its time is over."""
     kept = _Kept()
     os.set_blocking(pipe, False)
     if _drain(pipe, kept, deadline, clock):
@@ -156,7 +156,7 @@ def _send(descriptor: int, job: bytes) -> None:
 
 
 def _told(descriptor: int, within_s: float) -> tuple[str, int] | None:
-    """The next line of the guardian's, which it writes at once; None when none comes in time, or it is gone."""
+    """The guardian's next line, which it writes at once; None if no line comes in time, or the guardian is gone."""
     if not select.select([descriptor], [], [], within_s)[0]:
         return None
     line = bytearray()
@@ -191,9 +191,9 @@ class _Kept:
 
 
 def _drain(descriptor: int, kept: _Kept, deadline: float, clock: Clock) -> bool:
-    """Read until no one can print any more (True), or the time is up.
+    """Read until no process can print any more (True), or the time is over (False).
 
-    A selector that comes back empty-handed has waited as long as it was told to, on whatever clock.
+    A selector that returns nothing has waited for the whole time, on any clock.
     """
     with selectors.DefaultSelector() as selector:
         selector.register(descriptor, selectors.EVENT_READ)
@@ -206,9 +206,9 @@ def _drain(descriptor: int, kept: _Kept, deadline: float, clock: Clock) -> bool:
 
 
 def _end(process: subprocess.Popen[bytes], descriptor: int, kept: _Kept, clock: Clock) -> None:
-    """Ask the group to end, then end it; what it prints meanwhile is kept.
+    """Ask the group to end, then kill it. Its output meanwhile is kept.
 
-    The leader is not waited for before that: until then its number belongs to no one else.
+    The leader is waited for only afterwards: until then no other process can get its process id.
     """
     _signal(process, signal.SIGTERM)
     _drain(descriptor, kept, clock.now() + _GRACE_S, clock)
@@ -218,11 +218,11 @@ def _end(process: subprocess.Popen[bytes], descriptor: int, kept: _Kept, clock: 
 
 def _kill(process: subprocess.Popen[bytes]) -> None:
     _signal(process, signal.SIGKILL)
-    with suppress(subprocess.TimeoutExpired):  # no signal ends one that hangs in the kernel
+    with suppress(subprocess.TimeoutExpired):  # no signal ends a process that hangs in the kernel
         process.wait(_GONE_S)
 
 
 def _signal(process: subprocess.Popen[bytes], number: signal.Signals) -> None:
-    # We may not end a program that changed its account.
+    # A program that changed its account cannot be ended from here.
     with suppress(ProcessLookupError, PermissionError):
         os.killpg(process.pid, number)

@@ -1,8 +1,8 @@
-"""Runs one command or check of the operator's own, and says what its end means.
+"""Runs one command or check of the operator, and tells the meaning of its end.
 
-A child gets no more than it needs: a fixed PATH, the names of site and service as environment variables, and the
-secrets that the inventory gives it. What it prints is kept without those, and cut. Must never put a secret on a
-command line.
+A child process gets only what it needs: a fixed PATH, the names of site and service as environment variables, and the
+secrets that the inventory gives it. Its output is kept without the secrets, and cut. This module must never put a
+secret on a command line.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _HEAD, _TAIL = 500, 1_500
 
 @dataclass(frozen=True, slots=True)
 class Ready:
-    """A command that can be run at once: everything that had to be found out is."""
+    """A command that can be run at once: nothing more has to be found out."""
 
     name: str
     argv: tuple[str, ...]
@@ -39,7 +39,7 @@ class Ready:
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What the end of a command means, and the sentence for it."""
+    """The meaning of a command's end, and the sentence for it."""
 
     effect: Effect
     text: str
@@ -47,7 +47,7 @@ class Answer:
 
 @dataclass(frozen=True, slots=True)
 class Checked:
-    """What a check said."""
+    """The result of a check."""
 
     passed: bool
     output: str
@@ -82,11 +82,11 @@ class Runner:
         return found
 
     def ready(self, name: str, command: LocalCommand, service: str) -> Ready:
-        """The command itself, for ``service``; empty for the whole site. Raises ``AuthenticationFailed``."""
+        """The command itself, for ``service``, which is empty for the whole site. Raises ``AuthenticationFailed``."""
         return self._ready(name, command, command.argv, service)
 
     def run(self, ready: Ready) -> Answer:
-        """Run it once. Raises ``Unreachable`` when it cannot start; then nothing was done."""
+        """Run the command once. Raises ``Unreachable`` if it cannot start; nothing was done then."""
         ended = self._end_of(ready)
         if ended.code == 0:
             return Answer(Effect.ACCEPTED, self._said(f"{ready.name} ended well", ended))
@@ -95,7 +95,7 @@ class Runner:
         return Answer(Effect.DOUBTFUL, self._said(_cut_short(ready, ended), ended))
 
     def check(self, name: str, command: LocalCommand, service: str) -> Checked:
-        """Ask the check of ``command``. Raises ``AdapterError`` when it says neither yes nor no."""
+        """Run the check of ``command``. Raises ``AdapterError`` if the check says neither yes nor no."""
         ready = self._ready(f"the check of {name}", command, command.check or (), service)
         ended = self._end_of(ready)
         if ended.code in (0, 1):
@@ -125,7 +125,7 @@ class Runner:
         return f"{what}: {output}" if output else what
 
     def _output(self, ended: Ended) -> str:
-        """The output on one line. Secrets go first: half of one, at a cut, would not be known again."""
+        """The output on one line. Secrets are removed before the cut: half a secret would not be recognised."""
         text = self._redactor.scrub(ended.output.decode("utf-8", "replace"))
         return _cut(" / ".join(line.strip() for line in text.splitlines() if line.strip()))
 

@@ -1,1 +1,1 @@
-"""The adapters of the simulated sites: the contract, answered in process. The sites are in ``simulator``."""
+"""The adapters of the simulated sites: they answer the contract in process. The sites are in ``simulator``."""

@@ -1,11 +1,11 @@
-"""The adapter of the simulated sites: the contract, answered in process by a world's nodes.
+"""The adapter of the simulated sites. The nodes of a world answer the contract in process.
 
-It does what a real adapter has to do and no more: it finds the serving node again for each request, turns what the
-node shows into readings, and says of each command whether it can have been obeyed. It never checks the world's
-account, and never at anything a node's management would not show.
+The adapter does only what a real adapter has to do. It finds the serving node again for each request, turns the output
+of the node into readings, and tells for each command whether it can have been obeyed. It never looks at the world's
+account, or at anything that a node's management would not show.
 
-A site's options: ``world``, see ``worlds``. Each request takes the site's ``latency``, one half before the node hears
-of it and one half after; the commands of one request share it.
+A site's options: ``world``, see ``worlds``. Each request takes the site's ``latency``, one half before the node gets it
+and one half after. The commands of one request share the latency.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ from simulator.world.fault_lines import AnswerFault
 from simulator.world.worlds import WORLDS
 
 _BATCH = 1_000  # calls that share one request, and so one latency
-# Not config-synced (docs/sources/solace.md, 1.5): each node is told, whether it serves or not.
+# Not config-synced (docs/sources/solace.md, 1.5): each node gets the command, whether it serves or not.
 _EVERY_NODE = frozenset({"set_backbone"})
 _CUT_OFF = "Message VPN                      A C B R Q S M T\r\n-------------------------------- - - -"
 _GARBAGE = "%SYS-3-\ufffd\ufffd 0x1f 0x8b rx overrun\r\n"
@@ -213,7 +213,7 @@ class MockAdapter(Browsing):
             return Failure.of(NoSuchService(str(error), device=node.router_name))
 
     def _health(self) -> DeviceHealth:
-        """Of the serving node; when none serves, of the site."""
+        """The health of the serving node; if no node serves, of the site."""
         views = {node.router_name: node.redundancy() for node in self._reachable()}
         claims = [name for name, view in views.items() if view.activity == "Local Active"]
         if not claims:
@@ -308,7 +308,7 @@ class MockAdapter(Browsing):
         fault: AnswerFault | None,
         permit: Permit,
     ) -> AdapterError | None:
-        """Let each node obey, unless the command is lost or late; returns the first no of a node's own."""
+        """Let each node obey, unless the command is lost or late; returns the first refusal of a node."""
         for node in nodes:
             permit.check()
             error = self._obey(node, action, call, fault)
@@ -338,13 +338,13 @@ class MockAdapter(Browsing):
     # The session
 
     def _log_in(self) -> None:
-        """Make the session that is not there. Raises ``AuthenticationFailed``."""
+        """Make the session if there is none. Raises ``AuthenticationFailed``."""
         refused = None if self._is_in else self._refuses_us()
         if refused is not None:
             raise refused
 
     def _refuses_us(self) -> AuthenticationFailed | None:
-        """Does the site not accept the account this time?"""
+        """The error if the site does not accept the account this time, else None."""
         fault = self._world.answer_fault(Seen("login", self._site.name))
         self._is_in = fault is None
         device = self._site.devices[0].name
@@ -370,8 +370,8 @@ class MockAdapter(Browsing):
         self._context.clock.sleep(self._world.centre(self._site.name).layout.latency / 2)
 
     def _spoil(self, fault: AnswerFault, device: str) -> AdapterError:
-        """The error that a broken answer ends in; one that never comes is waited for as long as the site allows.
-        The session is over with it."""
+        """The error for a broken answer. If the answer never comes, waits for it as long as the site allows. The
+        session ends with the error."""
         self._is_in = False
         match fault.kind:
             case "lose reply":

@@ -28,7 +28,7 @@ _TYPES: Mapping[str, Literal["xa", "local"]] = {"XA": "xa", "LOCAL": "local"}
 
 
 def fence(nodes: Sequence[SimulatedAppliance]) -> Fence:
-    """Every node of the site, also those that do not answer: about these nothing is known."""
+    """The fence of every node of the site. A node that does not answer is unknown."""
     return Fence(nodes=tuple(_node_fence(node) for node in nodes))
 
 
@@ -53,9 +53,10 @@ def endpoints(node: SimulatedAppliance, vpn: str) -> Endpoints:
 
 
 def platform(node: SimulatedAppliance, clock: Clock) -> Platform:
-    """Of the serving node. The simulated account may do everything."""
+    """The platform of the serving node. The simulated account may do everything."""
     view = node.platform()
-    # Within a pair: the whole is down also when only the other site is down (docs/sources/solace.md, 1.10).
+    # Within a pair, the group counts: the whole is also down if only the other site is down (docs/sources/solace.md,
+    # 1.10).
     group = view.config_sync_group_up
     return Platform(
         node=node.router_name,

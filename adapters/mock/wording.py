@@ -1,4 +1,4 @@
-"""The CLI lines that an appliance would be sent, for plans and journals of the simulated sites.
+"""The CLI lines that would be sent to an appliance, for plans and journals of the simulated sites.
 
 docs/sources/solace-procedure.md and docs/sources/solace.md, 3.8. Nothing here is sent anywhere.
 """
@@ -47,7 +47,7 @@ def set_reject_on_discard(call: Call) -> Sequence[str]:
 
 
 def show_fence(services: Sequence[str]) -> Sequence[str]:
-    """On every node of the site."""
+    """The commands for the fence, on every node of the site."""
     return ("show service", *(f"show client * message-vpn {quoted(service)}" for service in services))
 
 
@@ -57,7 +57,7 @@ def show_endpoints(services: Sequence[str]) -> Sequence[str]:
 
 
 def show_platform(services: Sequence[str]) -> Sequence[str]:
-    """Of the node, whatever the services."""
+    """The commands for the node; ``services`` does not matter."""
     return ("show version", "show replication", "show config-sync", "show message-spool")
 
 
@@ -73,12 +73,12 @@ def show_replication_queue(services: Sequence[str]) -> Sequence[str]:
 
 
 def show_transactions(services: Sequence[str]) -> Sequence[str]:
-    """All states: completed ones have to be seen too."""
+    """Transactions in all states: completed ones have to be seen too."""
     return (f"show transaction message-vpn {_one(services)} detail",)
 
 
 def show_health(services: Sequence[str]) -> Sequence[str]:
-    """Of the node, whatever the services."""
+    """The commands for the node; ``services`` does not matter."""
     return ("show redundancy", "show message-spool")
 
 

@@ -1,11 +1,12 @@
-"""The changing commands of the CLI: which modes they need, and one careful attempt at each. Never a second attempt.
+"""The CLI commands that change something: the modes that each command needs, and one attempt at each command.
 
-Modes are entered one by one and each prompt is checked; the one line that changes something comes last, right after
-the permit. So there is one instant that divides "cannot have obeyed" from "may have obeyed": when that line leaves.
+Modes are entered one by one and each prompt is checked. The one line that changes something is sent last, right after
+the permit is checked. Before that line is sent, the device cannot have obeyed; from then on, it may have obeyed. There
+is never a second attempt.
 
 Sources: docs/sources/solace-procedure.md, controlled 2, 4, 5 and 6, uncontrolled 3; docs/sources/solace.md, 3.8. A
-command that succeeds prints nothing; anything else it prints is a refusal if it has the words of one, and a doubt
-otherwise (section 3.1). ``questions`` decides which question is answered with yes.
+command that succeeds prints nothing. Other output is a refusal if it has the words of a refusal, and a doubt otherwise
+(section 3.1). ``questions`` decides which question is answered with yes.
 """
 
 from __future__ import annotations
@@ -37,8 +38,8 @@ from orchestrator.model.outcome import Effect
 class Plan:
     """The lines that lead into the mode, each of which changes nothing, and the line that changes something there.
 
-    ``is_own``: is a question of the device about this line? It gets everything that the device says up to the question,
-    which is answered with yes if it is.
+    ``is_own`` tells whether a question of the device is about this line. It gets everything that the device says up to
+    the question. If it returns True, the question is answered with yes.
     """
 
     doors: tuple[str, ...]
@@ -51,23 +52,25 @@ class Plan:
 
 
 def plan_of(action: str, call: Call) -> Plan:
-    """What ``call`` sends. Arguments no one has filled in yet are shown as ``<name>``: such a plan is to check."""
+    """The lines that ``call`` sends. An argument without a value is shown as ``<name>``: such a plan is only for
+    checking."""
     return _PLANS[action](call)
 
 
 def interface_plan(interface: str, call: Call) -> Plan:
-    """The backbone's action where the fence plan shuts an interface instead (docs/sources/solace.md, 3.8).
+    """The plan of the backbone action for a site whose fence plan shuts an interface instead (docs/sources/solace.md,
+    3.8).
 
-    Assumptions: its mode is called ``interface``, as others are after their word; and shutting it asks no question.
-    Where either is not so, nothing is changed.
+    Assumptions: the mode is called ``interface``, as other modes have the name of their command, and the shutdown asks
+    no question. If either assumption is wrong, nothing is changed.
     """
     doors = ("configure", f"interface {interface}")
     return Plan(doors, "no shutdown" if argument(call, "state") == "up" else "shutdown")
 
 
 def perform(shell: ShellSession, action: str, call: Call, permit: Permit, *, plan: Plan | None = None) -> Result:
-    """Make one attempt; by ``plan``, if it is not the usual one. A device that fails is a result; only ``permit``'s
-    refusal is raised, with nothing sent."""
+    """Make one attempt. ``plan`` replaces the usual plan. A failure of the device is returned as a result. Only the
+    refusal by ``permit`` is raised, with nothing sent."""
     device = shell.device.name
     try:
         check_call(ACTIONS[action], call)
@@ -83,7 +86,8 @@ def perform(shell: ShellSession, action: str, call: Call, permit: Permit, *, pla
     try:
         said = shell.send(plan.change, at=mode, to=mode, confirms=plan.is_own)
     except NotObeyed as error:
-        # CommandRejected is the answered question; anything else is raised before the line leaves.
+        # CommandRejected: the device asked a question, and the answer was n. Other errors are raised before the line is
+        # sent.
         is_answer = isinstance(error, CommandRejected)
         left = (*sent, plan.change) if is_answer else ()
         effect = Effect.REJECTED if is_answer else Effect.NOT_SENT
@@ -94,7 +98,7 @@ def perform(shell: ShellSession, action: str, call: Call, permit: Permit, *, pla
 
 
 def _enter(shell: ShellSession, doors: Sequence[str], sent: list[str]) -> str:
-    """Go through the doors and return the mode reached; lines that left are noted in ``sent``."""
+    """Enter the modes by the lines ``doors`` and return the last mode. Lines that were sent are added to ``sent``."""
     shell.to_top()
     mode = ""
     for door in doors:
@@ -105,7 +109,7 @@ def _enter(shell: ShellSession, doors: Sequence[str], sent: list[str]) -> str:
             sent.append(door)  # it may have been sent; the other errors are raised before that
             raise
         sent.append(door)
-        if said.strip():  # the command that opens it prints nothing
+        if said.strip():  # a command that enters a mode prints nothing
             device = shell.device.name
             raise refusal(said, device) or UnreadableReply(
                 f"{device} says something unexpected to `{door}`: {said.strip()[:300]}", text=said, device=device
@@ -115,7 +119,7 @@ def _enter(shell: ShellSession, doors: Sequence[str], sent: list[str]) -> str:
 
 
 def _ended_before(call: Call, error: AdapterError, device: str, sent: Sequence[str]) -> Result:
-    """The line that changes something never left, whatever became of the lines before it."""
+    """The result when the line that changes something was not sent. The lines before it may have been sent."""
     if isinstance(error, CommandRejected | NoSuchService):
         return Result(call, Effect.REJECTED, detail=str(error), device=device, sent=tuple(sent))
     if isinstance(error, UnreadableReply) and (refused := refusal(error.text, device)) is not None:

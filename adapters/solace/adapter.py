@@ -1,4 +1,4 @@
-"""One site's Solace nodes, spoken to over SSH and their CLI."""
+"""The Solace nodes of one site, controlled by their CLI over SSH."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from orchestrator.model.inventory import Device, Site
 
 
 class SolaceOptions(SshOptions):
-    """What a site's ``options`` may say to this adapter: whether an SSH agent or the usual key files are tried."""
+    """The ``options`` of a site for this adapter: whether an SSH agent or the usual key files are tried."""
 
 
 Dial = Callable[[Device], Connect]
@@ -48,8 +48,8 @@ _READS: Reads[Node] = Reads(
 class SolaceCliAdapter(SiteAdapter[Node, Node]):
     """The contract's adapter for Solace PubSub+ over the CLI.
 
-    ``dial`` gives each device's way to a line, and ``random`` spreads the pauses between attempts; both have their
-    place in tests. Raises ``DefinitionError`` for options it does not know.
+    ``dial`` returns the connector of a device. ``random`` spreads the pauses between attempts. Tests replace both.
+    Raises ``DefinitionError`` for options it does not know.
     """
 
     name: ClassVar[str] = "solace-cli"
@@ -64,7 +64,7 @@ class SolaceCliAdapter(SiteAdapter[Node, Node]):
         options = read_options(site, SolaceOptions, adapter=self.name)
 
         def over_ssh(device: Device) -> Connect:
-            # paramiko is loaded to connect, and not to show what the adapter can do.
+            # paramiko is loaded only for a connection, not to show what the adapter can do.
             from adapters.ssh.connect import SshConnector
 
             return SshConnector(device, site, secrets=context.secrets, clock=context.clock, options=options)
@@ -87,7 +87,7 @@ class SolaceCliAdapter(SiteAdapter[Node, Node]):
 
     @classmethod
     def fitted(cls, site: Site) -> type[SolaceCliAdapter]:
-        """The class for ``site``: where its fence plan shuts an interface, plans show that."""
+        """The class for ``site``. If its fence plan shuts an interface, plans show that."""
         interface = shut_interface(site)
         if interface is None:
             return cls
@@ -97,7 +97,8 @@ class SolaceCliAdapter(SiteAdapter[Node, Node]):
         return cast("type[SolaceCliAdapter]", type(cls.__name__, (cls,), own))
 
     def open(self) -> None:
-        """Make every node's session. Raises if any refuses the account or shows a wrong key, or if all are away."""
+        """Open the session of every node. Raises if a node refuses the account or shows a wrong key, or if all are
+        unreachable."""
         unreachable: list[Unreachable] = []
         for node in self._nodes:
             try:

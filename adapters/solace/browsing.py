@@ -23,18 +23,18 @@ _STATES: Mapping[str, Literal["replicated", "not-replicated", "pending-replicati
 
 
 def list_endpoints(node: Node, service: str) -> list[Endpoint]:
-    """Every durable queue and topic endpoint, by name, the replication queue apart."""
+    """Every durable queue and topic endpoint, by name, except the replication queue."""
     return sorted(Endpoint(service, row.name, kind) for kind, row in endpoints(node, service))
 
 
 def count_endpoint(node: Node, endpoint: Endpoint) -> EndpointStats:
-    """Its depth; the CLI's table has no life-time counters. Raises ``AdapterError``."""
+    """The depth of the endpoint. The CLI's table has no life-time counters. Raises ``AdapterError``."""
     depths = [row.messages for kind, row in endpoints(node, endpoint.service) if _is(endpoint, kind, row.name)]
     return EndpointStats(messages=depths[0] if depths else None)
 
 
 def browse_endpoint(node: Node, endpoint: Endpoint, after: BrowsedMessage | None) -> Iterator[BrowsedMessage]:
-    """Its messages in the order of their ids. Raises ``AdapterError``."""
+    """The endpoint's messages in the order of their ids. Raises ``AdapterError``."""
     if count_endpoint(node, endpoint).messages == 0:
         return
     last = previous = -1 if after is None else after.number
@@ -53,7 +53,7 @@ def _held(node: Node, endpoint: Endpoint, message: Message, number: int, spooled
     state = _STATES.get(message.replicated or "")
     message_id = message.group_id
     if message_id is None and state == "not-replicated":
-        message_id = f"{node.device.name}#{number}"  # at this site only, so there is none to compare it with
+        message_id = f"{node.device.name}#{number}"  # at this site only, so there is no message to compare it with
     if message_id is None:
         raise _unreadable(node, endpoint, message, "without its replication group id")
     return BrowsedMessage(

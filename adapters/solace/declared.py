@@ -1,6 +1,6 @@
-"""The changes a message VPN and its site can be asked for, declared once: whatever they are sent over is the same act.
+"""The changes that a message VPN and its site support, declared once for every kind of session.
 
-Each session says with which lines it does so, and gives the call to ``check_call`` before anything leaves.
+Each session supplies the lines that make the change. It passes the call to ``check_call`` before anything is sent.
 """
 
 from __future__ import annotations
@@ -14,7 +14,8 @@ from orchestrator.family.contract import ActionSpec, ArgumentSpec, Call
 
 
 def declared(lines_of: Callable[[str, Call], Sequence[str]]) -> Mapping[str, ActionSpec]:
-    """Every action by its name. ``lines_of`` an action and a call are what is sent, for a plan to show."""
+    """Every action by its name. ``lines_of`` returns the lines that are sent for an action and a call, for a plan to
+    show."""
 
     def spec(name: str, summary: str, arguments: Mapping[str, ArgumentSpec], *, sets_value: bool) -> ActionSpec:
         # An action that sets a value may be repeated, and also restores the value.
@@ -61,7 +62,8 @@ def declared(lines_of: Callable[[str, Call], Sequence[str]]) -> Mapping[str, Act
 
 
 def check_call(spec: ActionSpec, call: Call) -> None:
-    """Raise ``Forbidden`` for a call whose words must not be sent; ``ValueError`` if words are missing."""
+    """Raise ``Forbidden`` for a call with arguments that must not be sent, and ``ValueError`` if an argument is
+    missing."""
     checked_service(call.service)
     for name, argument in spec.arguments.items():
         value = call.args.get(name)
@@ -74,5 +76,5 @@ def check_call(spec: ActionSpec, call: Call) -> None:
 
 
 def argument(call: Call, name: str) -> str:
-    """An argument, or ``<name>`` for one that no one has filled in yet: such a call is to check."""
+    """An argument, or ``<name>`` if it has no value yet: such a call is only for checking."""
     return call.args.get(name, f"<{name}>")

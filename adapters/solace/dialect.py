@@ -13,7 +13,7 @@ from adapters.ssh.terminal import Dialect
 SOLACE = Dialect(
     prompt=re.compile(r"(?P<name>[^\s<>#()]+)(?:\((?P<mode>[^)]*)\))?(?P<sign>[>#]) ?"),
     pager=re.compile(r"---Press any key to continue, or .q. to quit---"),
-    # Each run of blanks can be taken in one way only, so that a line full of them is read in one pass.
+    # Each run of blanks can match in one way only, so a line full of blanks is read in one pass.
     question=re.compile(r"\(y/n\)[ \t\r]*(?:\?[ \t\r]*)?\Z", re.IGNORECASE),
     setup=("no paging",),
 )

@@ -1,6 +1,7 @@
-"""One session with a node, as a plan shows it: each line that is typed, at the prompt that it is typed at.
+"""One session with a node, as a plan shows it: each line, with the prompt at which it is typed.
 
-It repeats what ``adapters.ssh.session`` and ``actions`` do: what a log-in sends first, how modes are left and entered.
+It follows ``adapters.ssh.session`` and ``actions``: the lines that a log-in sends first, and how modes are left and
+entered.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ from adapters.solace.dialect import SOLACE
 from adapters.solace.names import router_name
 from orchestrator.family.contract import Typed
 
-# A line that leads into a mode, by the mode that it is typed in and its first word.
+# The mode that a line enters, by the mode in which the line is typed and the first word of the line.
 _DOORS = {
     ("", "configure"): "configure",
     ("", "admin"): "admin",
@@ -25,8 +26,8 @@ _WHO_SERVES = "show redundancy"
 
 
 def mode_behind(mode: str, line: str) -> str:
-    """The mode that ``line``, typed in ``mode``, leads to (docs/sources/solace-cli.md, 21). Raises ``KeyError`` for a
-    line that leads nowhere."""
+    """The mode that ``line`` enters when it is typed in ``mode`` (docs/sources/solace-cli.md, 21). Raises ``KeyError``
+    for a line that enters no mode."""
     return _DOORS[mode, line.split()[0]]
 
 

@@ -1,7 +1,7 @@
-"""Where names are in what the CLI prints, and which words are the devices' own: for a text that is shown to strangers.
+"""Finds the names in CLI output, and knows the devices' own words: for a text that is shown to outsiders.
 
-Recognised are the cells of columns, and the values of labels, that are headed by a name, an address or a number of
-something that belongs to its owner, and XIDs. In an unknown layout a name may not be recognised, so the sender has
+Recognised names are XIDs, and the values under a column heading or label that is the name, the address or the number of
+something that belongs to the owner of the devices. In an unknown layout a name may not be recognised, so the sender has
 to read the text first.
 """
 
@@ -20,25 +20,25 @@ from adapters.solace.tables import Span, label_in, lines_of, rule_in
 from orchestrator.model.exchanges import Exchange, Explanation
 from orchestrator.model.readings import Role
 
-# Words that head a column, or end a label, under which names are.
+# Words that head a column of names, or end the label of a name.
 _NAMING = re.compile(
     r"(?:\w*name|\w*vpn|\w*user|owner|client|queue|endpoint|router|mate|node|node s|host|address|gateway|xid"
     r"|description|topic|contact|location|serial|serial number|serial #|chassis|product key|fingerprint|destination"
     r"|domain)s?",
     re.IGNORECASE,
 )
-# A name in the sentence of an error: which node was met, and what stood there in place of a prompt.
+# A name in an error message: the node that was reached, or the text that came in place of a prompt.
 _IN_ERRORS = re.compile(r"\bcalls itself ([^\s;]+)|\blast: '([^']+)'")
 _XID = re.compile(r"(?<![\w-])[0-9A-F]{4,}-[0-9A-F]*-[0-9A-F]+(?![\w-])", re.IGNORECASE)
 _WORD = re.compile(r"[^\W_]+")
 _NUMBER = re.compile(r"[\d.,:%/ -]*|true|false", re.IGNORECASE)
 _VERSION = re.compile(r"\bversion \d", re.IGNORECASE)
-# What heads the two columns of `show redundancy`: states are in them.
+# The heading of the two columns of `show redundancy`, which hold states.
 _SIDE = re.compile(r"virtual router", re.IGNORECASE)
 _LONGEST_REFUSAL = 3  # lines
 # Columns of one or two characters hold flags.
 _NARROW = 3
-# What devices print beside the labels that are read, and services, routers and separate clients.
+# Other words that devices print: beside the labels that are read, and for services, routers and separate clients.
 _PRINTED = (
     "ad admin administratively address all alone any appliance async backbone backup bridge busy client clients "
     "clock cluster command config config-sync configuration connection connections count current date default "
@@ -70,12 +70,12 @@ def _words() -> frozenset[str]:
 
 
 def names_in(exchange: Exchange) -> Iterator[str]:
-    """Each name in what was printed, as it is written there."""
+    """Each name in the output, as it is written there."""
     yield from _XID.findall(exchange.answer)
     yield from _told(SOLACE.prompt.sub(r"\g<name>", exchange.prompt))
     yield from (one or other for one, other in _IN_ERRORS.findall(exchange.why))
     lines = exchange.answer.split("\n")
-    above: list[str] = []  # the lines since the last table started or ended: the last ones head the next
+    above: list[str] = []  # the lines since the last table started or ended; the last of them head the next table
     rule: Sequence[Span] = ()
     heads: Sequence[bool] = ()
     has_rows = False
@@ -101,7 +101,8 @@ def names_in(exchange: Exchange) -> Iterator[str]:
 
 
 def _cells(line: str, rule: Sequence[Span], heads: Sequence[bool]) -> Iterator[str]:
-    """The names in one row; the last column runs to its end, and a row of one cell may be longer than its column."""
+    """The names in one row. The last column runs to the end of the row. A row of one cell may be longer than its
+    column."""
     if not line[rule[0].end :].strip() or (heads[0] and len(line.split()) == 1):
         if heads[0]:
             yield from _told(line)
@@ -119,7 +120,7 @@ def _told(value: str) -> Iterator[str]:
 
 
 def is_plain(value: str) -> bool:
-    """Is it a number, a truth value, or a text that tells a version, so that it is no name?"""
+    """Is ``value`` a number, a truth value or a version, and therefore not a name?"""
     return _NUMBER.fullmatch(value) is not None or _VERSION.search(value) is not None
 
 

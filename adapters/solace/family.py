@@ -27,16 +27,16 @@ from orchestrator.model.families import SHIPPED, Words
 from orchestrator.model.fences import FenceKind
 from orchestrator.model.inventory import Site
 
-# The message backbone of every node is shut, which needs their management; or the interface of the network blade, on
-# every node, where the nodes are appliances. A message VPN's `enabled` and its services are no way: config-sync copies
-# them to the other site.
+# A fence shuts the message backbone of every node, which needs the management of the nodes. On appliances, it can shut
+# the interface of the network blade on every node instead. A message VPN's `enabled` and its services cannot be used as
+# a fence: config-sync copies them to the other site.
 INTERFACE = r"^[0-9]+/[0-9]+/[A-Za-z0-9]+$"
 INTERFACE_SAYS = "an interface is fabric/slot/name, as in 1/1/lag1"
 
 
 @dataclass(frozen=True, kw_only=True)
 class Solace(Offering):
-    """What it offers, see ``orchestrator.family.offers``."""
+    """What Solace offers, see ``orchestrator.family.offers``."""
 
     def options(self, kind: Kind) -> Sequence[MoveOption]:
         from adapters.solace.offers import moves

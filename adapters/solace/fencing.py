@@ -1,6 +1,7 @@
-"""One change to every node of a site: the message backbone is not config-synced (docs/sources/solace.md, 1.5).
+"""One change on every node of a site, because the message backbone is not config-synced (docs/sources/solace.md, 1.5).
 
-A site is fenced when all its nodes are. What only some of them obeyed is in doubt; the reading ``fence`` resolves it.
+A site is fenced when all its nodes are fenced. If only some nodes obeyed, the result is a doubt, which the reading
+``fence`` resolves.
 """
 
 from __future__ import annotations
@@ -21,13 +22,14 @@ Attempt = Callable[[N, Call, Permit], Result]
 
 
 def shut_interface(site: Site) -> str | None:
-    """The interface that is shut in place of the message backbone, where the fence plan prefers it."""
+    """The interface that is shut in place of the message backbone; None if the fence plan does not prefer an
+    interface."""
     own = site.own_fence
     return own.value if own is not None and own.kind == "interface" else None
 
 
 def backbone_spec(commands: Callable[[Call], Sequence[str]]) -> ActionSpec:
-    """The declaration of the action, whatever it is sent over."""
+    """The declaration of the action, for every kind of session."""
     return ActionSpec(
         SET_BACKBONE,
         "Let clients in, or cut all of them off, on every node of the site",
@@ -41,8 +43,8 @@ def backbone_spec(commands: Callable[[Call], Sequence[str]]) -> ActionSpec:
 
 
 def set_backbones(nodes: Sequence[N], calls: Iterable[Call], permit: Permit, attempt: Attempt[N]) -> Iterator[Result]:
-    """A result for each call. The backbone belongs to the nodes, not to a message VPN: calls that want the same share
-    one attempt at each node. The order is that of the appliances' maintenance procedure (section 3.8): the primary,
+    """A result for each call. The backbone belongs to the nodes, not to a message VPN, so calls with the same arguments
+    share one attempt at each node. The order follows the appliances' maintenance procedure (section 3.8). The primary,
     which the inventory lists first, is opened first and closed last.
 
     Raises ``Forbidden`` when ``permit`` refuses and nothing has been sent for a call yet.
@@ -57,8 +59,8 @@ def set_backbones(nodes: Sequence[N], calls: Iterable[Call], permit: Permit, att
 
 
 def on_every_node(nodes: Sequence[N], call: Call, permit: Permit, attempt: Attempt[N]) -> Result:
-    """One attempt at each node, one after the other, as one result for the site. Raises ``Forbidden`` when ``permit``
-    refuses and nothing has been sent yet."""
+    """Make one attempt at each node, one after the other, and return one result for the site. Raises ``Forbidden`` when
+    ``permit`` refuses and nothing has been sent yet."""
     results: list[Result] = []
     for node in nodes:
         try:
@@ -72,7 +74,8 @@ def on_every_node(nodes: Sequence[N], call: Call, permit: Permit, attempt: Attem
 
 
 def _together(call: Call, results: Sequence[Result]) -> Result:
-    """One result for the site: what all nodes say, or a doubt once any of them has, or may have, obeyed."""
+    """One result for the site: the effect that all nodes report, or a doubt if only some nodes obeyed or may have
+    obeyed."""
     effects = {one.effect for one in results}
     sent = tuple(line for one in results for line in one.sent)
     missing = [one for one in results if one.effect is not Effect.ACCEPTED]

@@ -1,4 +1,5 @@
-"""Roles of a site whose message spool is not ready: read and set on nodes that answer, though none of them serves.
+"""Roles of a site whose message spool is not ready. They are read and set on nodes that answer, although none of them
+serves.
 
 The procedure makes all message VPNs of a failed site standby first, and checks its message spool ("Local Inactive",
 "AD-NotReady") after that (docs/sources/solace-procedure.md, uncontrolled 4.1 and 4.2). A role is configuration, so
@@ -26,10 +27,10 @@ Read = Callable[[N, Sequence[str]], Mapping[str, Reading | Failure]]
 
 
 def configured_roles(nodes: Nodes[N], services: Sequence[str], read: Read[N]) -> dict[str, Reading | Failure]:
-    """``replication`` of each of ``services`` of an idle site: what all nodes agree on.
+    """The reading ``replication`` of each service of an idle site, as all nodes report it.
 
-    Only the role standby is reported. A message VPN that is configured active does not serve yet, and would serve as soon
-    as a spool is ready: its answer is a failure with that reason. Raises ``NotServing`` when the site is not idle.
+    Only the role standby is reported. A message VPN that is configured active does not serve yet, but would serve as
+    soon as a spool is ready. Its answer is a failure with that reason. Raises ``NotServing`` when the site is not idle.
     """
     members = nodes.idle()
     answers = [read(node, services) for node in members]

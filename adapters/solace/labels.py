@@ -85,15 +85,15 @@ class Term(Enum):
 
     @property
     def names(self) -> tuple[str, ...]:
-        """What versions call this, as they print it."""
+        """The names of this value in all versions, as they are printed."""
         return self._printed
 
     def is_named(self, name: str) -> bool:
-        """Is ``name`` one of its names?"""
+        """Is ``name`` one of the names of this value?"""
         return plain(name) in self._names
 
     def of(self, labels: Mapping[str, Value]) -> Value | None:
-        """Its value among ``labels``, whose keys are plain; None where none of its names is there."""
+        """The value in ``labels``, whose keys are plain names; None if ``labels`` has no name of this value."""
         return next((labels[name] for name in self._names if name in labels), None)
 
 

@@ -1,7 +1,7 @@
-"""Names on their way into a command: checked once more, right where the command is made.
+"""Checks names once more, at the place where they are put into a command.
 
-The inventory and the engine have checked them already. This is the place where a slip would become a command, so
-nothing is taken on trust here.
+The inventory and the engine have checked them already. Here a mistake would become part of a command, so every name is
+checked again.
 """
 
 from __future__ import annotations
@@ -11,21 +11,21 @@ import re
 from orchestrator.errors import Forbidden
 from orchestrator.model.inventory import SERVICE_NAME
 
-# docs/sources/solace.md, 1.8: <formatId>-<gtrid>-<bqual> in hexadecimal, at most 266 characters. Letters beyond those
-# digits are let through, in case a version writes local transactions otherwise; what could end a word is not.
+# docs/sources/solace.md, 1.8: <formatId>-<gtrid>-<bqual> in hexadecimal, at most 266 characters. Other letters are
+# allowed, in case a version writes local transactions in another way. Characters that could end a word are not allowed.
 _XID = re.compile(r"[0-9A-Za-z][0-9A-Za-z.:_-]{0,265}")
 _SERVICE = re.compile(SERVICE_NAME)
 
 
 def checked_service(name: str) -> str:
-    """``name`` itself. Raises ``Forbidden`` for what cannot be a message VPN; nothing has been sent then."""
+    """Return ``name``. Raises ``Forbidden`` if it cannot name a message VPN; nothing has been sent then."""
     if _SERVICE.fullmatch(name) is None or not name.isprintable() or name != name.strip():
         raise Forbidden(f"{name!r} is not put into a command: it cannot be the name of a message VPN")
     return name
 
 
 def checked_xid(xid: str) -> str:
-    """``xid`` itself. Raises ``Forbidden`` for what cannot be an XID; nothing has been sent then."""
+    """Return ``xid``. Raises ``Forbidden`` if it cannot be an XID; nothing has been sent then."""
     if _XID.fullmatch(xid) is None:
         raise Forbidden(f"{xid!r} is not put into a command: it cannot be an XID")
     return xid
@@ -42,8 +42,8 @@ def router_name(name: str) -> str:
 
 
 def checked_endpoint(name: str) -> str:
-    """``name`` of a queue or topic endpoint. Raises ``Forbidden`` for one that is not one word of the CLI: a name with a
-    quote cannot be quoted, and ``*`` and ``?`` match other names too."""
+    """Return the ``name`` of a queue or topic endpoint. Raises ``Forbidden`` if it is not one word of the CLI: a name
+    with a quote cannot be quoted, and ``*`` and ``?`` match other names too."""
     if not name.isprintable() or name != name.strip() or any(letter in name for letter in '"*?'):
         raise Forbidden(f"{name!r} is not put into a command: the CLI would take it for something else")
     return name

@@ -1,6 +1,6 @@
-"""One node of a site over the CLI: its session, and what it says of itself.
+"""One node of a site over the CLI: its session, and what it reports about itself.
 
-Only SSH sessions stay open between steps; which node serves is ``serving``'s to find out.
+Only SSH sessions stay open between steps. The module ``serving`` finds the node that serves.
 """
 
 from __future__ import annotations
@@ -19,11 +19,11 @@ from orchestrator.family.retry import Backoff, Retry
 from orchestrator.model.exchanges import Witness
 from orchestrator.model.inventory import Device, Site
 
-# A refused connection costs a fraction of a second this way; the engine, too, asks again what it could not read.
+# With these limits, a refused connection costs a fraction of a second. The engine, too, repeats a failed reading.
 _CONNECTING = Backoff(attempts_max=3, first_s=0.1, longest_s=1.0)
 _READING = Backoff(attempts_max=2, first_s=0.1)
-# While another node serves, one that could not be reached is left alone for so long: dialling a node that is switched
-# off costs the whole connect_timeout, and a drain is read many times a minute.
+# While another node serves, a node that could not be reached is not tried again for this time. A connection to a node
+# that is switched off costs the whole connect_timeout, and a drain is read many times a minute.
 _LEAVE_ALONE_S = 30.0
 
 
@@ -66,7 +66,7 @@ class Node:
 
     @property
     def clock(self) -> Clock:
-        """Our own clock, to compare the node's with."""
+        """The clock of this machine, to compare the node's clock with."""
         return self._clock
 
     @property
@@ -75,11 +75,12 @@ class Node:
 
     @property
     def is_left_alone(self) -> bool:
-        """Could it not be reached a moment ago?"""
+        """Was the node unreachable a moment ago?"""
         return not self.session.is_connected and self._clock.now() < self._leave_alone_until
 
     def read(self, command: str) -> str:
-        """What a ``show`` command says; asked once more if the session broke. Raises ``AdapterError``."""
+        """The output of a ``show`` command. The command is repeated once if the session broke. Raises
+        ``AdapterError``."""
         try:
             return self._reading.read(lambda: self.session.show(command), within_s=self._site.command_timeout)
         except Unreachable:
@@ -87,8 +88,8 @@ class Node:
             raise
 
     def tell(self, *, alone: bool, tell_spool: bool) -> NodeStatus:
-        """What it says of itself now; its message spool too, where the redundancy does not report. Raises
-        ``AdapterError``."""
+        """The state that the node reports now. It includes the message spool if the redundancy does not report it.
+        Raises ``AdapterError``."""
         name = self.device.name
         redundancy = parse_redundancy(self.read("show redundancy"), name)
         serving = redundancy.serves(alone=alone)

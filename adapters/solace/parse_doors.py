@@ -1,7 +1,8 @@
-"""``show service``, ``show interface`` and ``show client`` as values: can clients connect, and how many are connected?
+"""``show service``, ``show interface`` and ``show client`` as values: whether clients can connect, and how many are
+connected.
 
-docs/sources/solace-cli.md, 3, 16 and 18. An open message backbone is ``Enabled``; no source has the word for a closed
-one. So any other word counts as closed only where no messaging service operates.
+docs/sources/solace-cli.md, 3, 16 and 18. An open message backbone is ``Enabled``. No source shows the word for a closed
+backbone. So any other word counts as closed only if no messaging service operates.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from adapters.solace.labels import Term, labels_in, plain
 from adapters.solace.refusals import is_refusal_line, unreadable
 from adapters.solace.tables import Span, label_in, lines_of, rule_in
 
-# What is not for clients, and operates behind a closed backbone too.
+# Services that are not for clients, and that also operate behind a closed backbone.
 _MANAGEMENT = frozenset({"semp", "matelink", "healthchk", "redundancy", "ssh"})
 _SERVICES = re.compile(r"\s*Service\s+TP\s.*\sA O\s.*", re.IGNORECASE)
 _OPERATES = {"U": True, "D": False, "-": False}
@@ -66,8 +67,9 @@ def parse_interface(text: str, interface: str, device: str = "") -> bool | None:
 
 
 def parse_clients(text: str, device: str = "") -> int:
-    """How many clients are connected, without the node's own: those of the internal virtual router, and those whose names
-    start with ``#``. Raises ``AdapterError`` for an answer without the table, which is not "no client"."""
+    """The number of connected clients. It excludes the node's own clients: those of the internal virtual router, and
+    those whose names start with ``#``. Raises ``AdapterError`` for an answer without the table, which is not "no
+    client"."""
     section, count, has_table = "", 0, False
     rule: Sequence[Span] = ()
     lines = lines_of(text)
@@ -89,15 +91,15 @@ def parse_clients(text: str, device: str = "") -> int:
 
 
 def _first_line_of(line: str, rule: Sequence[Span]) -> str | None:
-    """The name in the first line of a row; None for a line that continues one: it has no number of subscriptions."""
+    """The name in the first line of a row; None for a continuation line, which has no number of subscriptions."""
     if len(rule) < 3 or _COUNT.fullmatch(line[rule[1].start : rule[1].end].strip()) is None:
         return None
     return line[rule[0].start : rule[0].end].strip() or None
 
 
 def parse_connections(text: str) -> int | None:
-    """The active incoming connections of all message VPNs that ``show message-vpn * detail`` shows; None where one has
-    no number, or no message VPN is shown."""
+    """The active incoming connections of all message VPNs that ``show message-vpn * detail`` shows; None if one message
+    VPN has no number, or if no message VPN is shown."""
     vpns, counts = 0, []
     for line in lines_of(text):
         label = label_in(line)

@@ -1,9 +1,9 @@
 """``show queue *`` and ``show topic-endpoint *`` as values, and the messages of one endpoint.
 
-docs/sources/solace-cli.md, 10, 12 and 13. A row is the endpoint's name alone, then its message VPN with the numbers,
-which are read from the right: names hold blanks, and no source shows how long ones are wrapped. Assumptions: topic
-endpoints have the table of queues, and messages are shown by labels (``labels`` has their names). No source prints
-either.
+docs/sources/solace-cli.md, 10, 12 and 13. A row starts with the endpoint's name alone. Then comes its message VPN with
+the numbers. The numbers are read from the right, because names contain blanks and no source shows how long names are
+wrapped. Assumptions: topic endpoints have the table of queues, and messages are shown by labels (``labels`` has their
+names). No source prints either.
 """
 
 from __future__ import annotations
@@ -39,7 +39,8 @@ class Row:
 
 
 def parse_endpoints(text: str, device: str = "") -> list[Row]:
-    """The rows of the table. Raises ``AdapterError``; also for an answer without the table, which is not "none"."""
+    """The rows of the table. Raises ``AdapterError``, also for an answer without the table: it does not mean "no
+    endpoint"."""
     lines = lines_of(text)
     at = next((i for i, line in enumerate(lines) if _HEADER.fullmatch(line)), None)
     if at is None or at + 1 >= len(lines) or rule_in(lines[at + 1]) is None:
@@ -66,7 +67,7 @@ def parse_endpoints(text: str, device: str = "") -> list[Row]:
 
 
 def _names(above: Sequence[str], cell: str) -> tuple[str, str]:
-    """Endpoint and message VPN of a row. Elsewhere the CLI continues a long name after two blanks of indent."""
+    """Endpoint and message VPN of a row. In other outputs, the CLI continues a long name after two blanks of indent."""
     name, *more = above
     continued = [line for line in more if line.startswith("  ")]
     others = [line for line in more if not line.startswith("  ")]
@@ -74,14 +75,14 @@ def _names(above: Sequence[str], cell: str) -> tuple[str, str]:
 
 
 def is_of(row: Row, vpn: str) -> bool:
-    """Is ``row`` of message VPN ``vpn``, which was asked for by this very name?"""
+    """Does ``row`` belong to message VPN ``vpn``, the name that the command asked for?"""
     return row.vpn == vpn or (len(row.vpn) >= _VPN_WIDTH and vpn.startswith(row.vpn))
 
 
 @dataclass(frozen=True, slots=True)
 class Message:
-    """One message in an endpoint; what is not shown is None. ``spooled_at``: seconds since the epoch, by the broker's
-    clock; ``size`` in bytes."""
+    """One message in an endpoint. A value that is not shown is None. ``spooled_at``: seconds since the epoch, by the
+    broker's clock; ``size`` in bytes."""
 
     number: int | None
     spooled_at: float | None

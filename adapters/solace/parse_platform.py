@@ -1,6 +1,6 @@
-"""What a node reports of itself as values: version, replication mate, transaction mode, config-sync and clock.
+"""A node's report about itself as values: version, replication mate, transaction mode, config-sync and clock.
 
-docs/sources/solace-cli.md, 1, 2, 4, 5 and 7. What a version does not print is unknown: a missing line is not a
+docs/sources/solace-cli.md, 1, 2, 4, 5 and 7. A value that a version does not print is unknown. A missing line is not a
 refusal, and the other lines still count.
 """
 
@@ -28,7 +28,7 @@ _GREENWICH = frozenset({"UTC", "GMT", "Z"})
 
 
 def version_in(text: str) -> str | None:
-    """The version in the title, else that of the load."""
+    """The version in the title, else the version of the load."""
     lines = lines_of(text)
     titled = next((found for line in lines if (found := _TITLE.fullmatch(line)) is not None), None)
     if titled is not None:
@@ -52,8 +52,8 @@ def transaction_mode_in(text: str) -> Literal["legacy", "transacted"] | None:
 
 
 def config_sync_in(text: str, *, is_pair: bool) -> bool | None:
-    """Is config-sync up? For an HA pair: with the HA mate. A problem of the replication table concerns only the other
-    site, so it leaves that unknown."""
+    """Is config-sync up? For an HA pair this means config-sync with the HA mate. A problem of the replication table
+    concerns only the other site, so the state with the HA mate is unknown then."""
     labels = labels_in(lines_of(text))
     admin, state = Term.ADMIN.of(labels), Term.OPERATIONAL.of(labels)
     if admin is None or state is None:
@@ -68,8 +68,8 @@ def config_sync_in(text: str, *, is_pair: bool) -> bool | None:
 
 
 def moment_in(text: str) -> float | None:
-    """The first time in ``text``, seconds since the epoch; None where there is none, or its zone is a name whose
-    offset is not known."""
+    """The first time in ``text``, seconds since the epoch; None if there is no time, or if its zone is a name whose
+    offset is unknown."""
     exact = _RFC3339.search(text)
     if exact is not None:
         try:

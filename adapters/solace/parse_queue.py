@@ -3,8 +3,8 @@ docs/sources/solace.md, 3.3).
 
 The depth is "Current Messages Spooled" and nothing else. An answer without that label is not a depth of 0.
 
-Without a label of the quota or of discarding, that value is unknown: no move depends on it, and ``failover watch`` says
-that it cannot suspend. ``labels`` has the names.
+If the label of the quota or of discarding is missing, its value is unknown. No move depends on these values, and
+``failover watch`` says that it cannot suspend. ``labels`` has the names.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
 """``show redundancy [detail]`` and ``show message-spool`` as values (docs/sources/solace-procedure.md, uncontrolled
 4.2; docs/sources/solace.md, 3.5 and 3.6).
 
-Labels first, then a table of two columns, primary and backup virtual router. Its cells are cut by the rule's columns,
-since cells are often blank. The procedure's text writes ``AD-Not Ready`` where its sample prints ``AD-NotReady``:
-states are compared without blanks and case.
+The output has labels first, then a table with two columns: primary and backup virtual router. The rule's columns mark
+where a cell starts and ends, since cells are often blank. The procedure's text writes ``AD-Not Ready`` where its sample
+prints ``AD-NotReady``, so states are compared without blanks and case.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from adapters.solace.tables import Span, lines_of, rule_in
 
 
 class Activity(StrEnum):
-    """What a virtual router does on this node."""
+    """The activity of a virtual router on this node."""
 
     LOCAL_ACTIVE = "Local Active"
     LOCAL_INACTIVE = "Local Inactive"
@@ -49,7 +49,7 @@ class VirtualRouter:
 
 @dataclass(frozen=True, slots=True)
 class Redundancy:
-    """What one node says of itself. ``configured`` is False on a node that has no HA mate.
+    """What one node reports about itself. ``configured`` is False on a node that has no HA mate.
 
     ``up`` is the group's status; older appliances do not show it. ``link_up``: link and hello to the mate.
     """
@@ -64,8 +64,8 @@ class Redundancy:
     def serves(self, *, alone: bool) -> bool | None:
         """Does this node serve? None when only ``show message-spool`` can tell.
 
-        A virtual router that is Local Active with an active spool serves, in either column: a healthy pair may rest
-        on its backup for ever (docs/sources/solace.md, 2.4). ``alone``, a node without redundancy serves.
+        A virtual router that is Local Active with an active spool serves, in either column: a healthy pair may stay on
+        its backup without a time limit (docs/sources/solace.md, 2.4). If ``alone``, a node without redundancy serves.
         """
         routers = (self.primary, self.backup)
         spools = [router.spool for router in routers if router.activity is Activity.LOCAL_ACTIVE]
@@ -81,7 +81,7 @@ class Redundancy:
 
     @property
     def group_up(self) -> bool | None:
-        """Is the pair whole? Unknown for a node that is alone, and for an older appliance whose links are up."""
+        """Is the HA pair complete? None for a node that is alone, and for an older appliance whose links are up."""
         if not self.configured:
             return None
         if self.up is not None:
@@ -89,7 +89,7 @@ class Redundancy:
         return False if self.link_up is False else None
 
 
-# "Enabled-Released" is printed of a released node; the public documentation has "Released" alone.
+# "Enabled-Released" is printed for a released node; the public documentation has "Released" alone.
 _CONFIGURED = {
     "enabled": True,
     "enabled-released": True,
@@ -104,7 +104,8 @@ _NO_WORD = frozenset({"", "n/a", "-"})
 
 
 def parse_redundancy(text: str, device: str = "") -> Redundancy:
-    """What ``show redundancy [detail]`` says. Raises ``CommandRejected`` or ``UnreadableReply``."""
+    """The redundancy in the output of ``show redundancy [detail]``. Raises ``CommandRejected`` or
+    ``UnreadableReply``."""
     lines = lines_of(text)
     at = next((i for i, line in enumerate(lines) if _COLUMNS.fullmatch(line)), None)
     rule = rule_in(lines[at + 1]) if at is not None and at + 1 < len(lines) else None

@@ -3,8 +3,8 @@ docs/sources/solace.md, 3.2).
 
 The procedure prints the table in three forms that do not agree: a header of 8 letters over a rule of 9 columns, a
 header with a ``W`` that its legend lacks, and a text that says ``S`` is ``Y`` where its row shows ``-``. So letters
-and columns are taken from the header line; a letter or value that is not known is unknown, and what the row shows
-counts.
+and columns are taken from the header line. A letter or value that is not listed here is unknown. Where text and row
+differ, the row counts.
 """
 
 from __future__ import annotations

@@ -1,9 +1,10 @@
 """``show transaction …`` as values, in its table form and its ``detail`` form (docs/sources/solace-procedure.md,
 controlled 4; docs/sources/solace.md, 3.4).
 
-A header without rows, or a sentence, means that there are none. No source shows what is printed then. An empty ``show
-queue`` prints neither header nor legend (docs/sources/solace-cli.md, 0.1), so nothing at all may mean none
-too. By itself it does not count: after ``is_silent`` the reader asks with a second, wider form.
+A header without rows, or a sentence, means that there are no transactions. No source shows the output of that case. An
+empty ``show queue`` prints neither header nor legend (docs/sources/solace-cli.md, 0.1), so an empty answer may also
+mean that there are none. An empty answer alone is no proof: after ``is_silent`` the reader asks with a second, wider
+form.
 """
 
 from __future__ import annotations
@@ -36,15 +37,15 @@ _SECTIONS = (Term.PUBLISHER_MESSAGES, Term.CONSUMER_MESSAGES)
 
 
 class Listed(NamedTuple):
-    """A transaction, and the message VPN it belongs to."""
+    """A transaction, and the message VPN to which it belongs."""
 
     vpn: str
     transaction: Transaction
 
 
 def parse_transactions(text: str, device: str = "") -> tuple[Listed, ...]:
-    """The transactions in the answer, in its order; none only if the answer says so: by a table without rows, or in a
-    sentence.
+    """The transactions in the answer, in its order. The result is empty only if the answer says so, by a table without
+    rows or in a sentence.
 
     Raises ``CommandRejected``, ``NoSuchService``, ``NotServing`` or ``UnreadableReply``; the last one also for an answer
     that ``is_silent``.
@@ -130,7 +131,7 @@ def _from_detail(lines: list[str], text: str, device: str) -> Iterator[Listed]:
 
 
 def _blocks(lines: list[str], text: str, device: str) -> Iterator[dict[str, str]]:
-    """The plain labels of each transaction, which end where its tables of messages start: what is there is no label."""
+    """The plain labels of each transaction. They end where its tables of messages start, which contain no labels."""
     block: dict[str, str] | None = None
     in_table = True
     for line in lines:

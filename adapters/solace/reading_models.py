@@ -40,7 +40,7 @@ _OF_THE_OTHER_ROLE: Mapping[Role, frozenset[str]] = {
 class ReplicationStatus(Reading):
     """``replication``: one service's replication state as one site sees it.
 
-    ``bridge`` means something on the standby only; ``queue_bound``, ``remote_bridge_up`` and ``sync_eligible`` on the
+    ``bridge`` is meaningful on the standby only; ``queue_bound``, ``remote_bridge_up`` and ``sync_eligible`` on the
     active only. The pair is judged from both ends (docs/sources/solace.md, 0.5).
     """
 
@@ -97,7 +97,7 @@ class ReplicationStatus(Reading):
 
 
 class QueueDepth(Reading):
-    """``replication_queue``: what the site holds for its mate.
+    """``replication_queue``: the messages that the site holds for its mate.
 
     ``messages`` is the number spooled now, including those delivered and not yet acknowledged; never a rate and never
     a life-time counter. ``usage_mb`` is megabytes in use, ``quota_mb`` the limit. ``rejects_on_discard`` false means
@@ -149,11 +149,11 @@ class Transaction(Item):
 
     @property
     def key(self) -> str:
-        """What an action names this item by."""
+        """The name of this item in an action."""
         return self.xid
 
     def means_something(self, name: str, *, is_alone: bool) -> bool:
-        """See ``ReadingModel``. Only of one that waits for an outcome it matters whose it is."""
+        """See ``ReadingModel``. Client and counts matter only for a transaction that waits for an outcome."""
         waits = self.state is TransactionState.PREPARED and self.replicated is not False
         return waits or name not in ("client", "published", "consumed")
 
@@ -173,7 +173,7 @@ class Transactions(Reading):
 
 
 class DeviceHealth(Reading):
-    """``health``: which node serves, and whether its message spool does. ``node`` is its inventory name."""
+    """``health``: which node serves, and whether its message spool is active. ``node`` is its inventory name."""
 
     facets: ClassVar[Mapping[Facet, str]] = {Facet.NODE: "_serving_node"}
 
@@ -194,9 +194,10 @@ class DeviceHealth(Reading):
 
 
 class NodeFence(ReadingModel):
-    """One node's door to clients. ``backbone_up`` false: it takes no client, on any port; of a site whose fence plan
-    shuts an interface, it is that which is up or not. ``clients`` are connected now, its own internal ones not counted.
-    ``active`` replicated services have activity on it, and would serve whoever comes in."""
+    """Whether one node is open to clients. ``backbone_up`` is False if the node takes no client, on any port. If the
+    site's fence plan shuts an interface, ``backbone_up`` is the state of that interface. ``clients`` are connected now,
+    without the node's own internal clients. ``active`` replicated services have activity on the node, and would serve
+    any client that connects."""
 
     node: str
     backbone_up: bool | None = None
@@ -205,17 +206,17 @@ class NodeFence(ReadingModel):
 
     @property
     def closed(self) -> bool | None:
-        """No client is on it, and none can come."""
+        """No client is connected to the node, and none can connect."""
         if self.backbone_up is not False:
             return None if self.backbone_up is None else False
         return None if self.clients is None else self.clients == 0
 
 
 class Fence(Reading):
-    """``fence``: can clients reach this site? Judged over every node the inventory lists, serving or not.
+    """``fence``: whether clients can reach this site, judged over every node in the inventory, serving or not.
 
-    ``closed`` is true only when every node was read with its backbone down and no client; a node that does not answer
-    makes it unknown (docs/sources/solace.md, 3.9: the flag is not config-synced, so each node is read).
+    ``closed`` is True only if every node was read with its backbone down and no client. If a node does not answer,
+    ``closed`` is unknown (docs/sources/solace.md, 3.9: the flag is not config-synced, so each node is read).
     """
 
     kind: Literal["fence"] = "fence"
@@ -223,7 +224,7 @@ class Fence(Reading):
 
     @property
     def closed(self) -> bool | None:
-        """No client is on any node, and none can come."""
+        """No client is connected to any node, and none can connect."""
         return all_of([node.closed for node in self.nodes])
 
     @property
@@ -233,7 +234,7 @@ class Fence(Reading):
 
     @property
     def idle(self) -> bool | None:
-        """No service has activity here: whoever comes in is served by no one. The door is that of all services."""
+        """No service has activity here, so a client that connects is not served. The fence covers all services."""
         return all_of([None if node.active is None else node.active == 0 for node in self.nodes])
 
     def is_mixed(self) -> bool:
@@ -252,7 +253,7 @@ class EndpointDepth(Item):
 
     @property
     def key(self) -> str:
-        """What tells it from the others of its service."""
+        """The key that identifies the endpoint within its service."""
         return f"{self.endpoint}:{self.name}"
 
     def means_something(self, name: str, *, is_alone: bool) -> bool:
@@ -268,10 +269,10 @@ class Endpoints(Reading):
 
 
 class Platform(Reading):
-    """``platform``: what must fit between mates before a move, as the serving node tells it.
+    """``platform``: the values that must fit between mates before a move, as the serving node reports them.
 
-    ``level`` is the account's own global access level. ``clock_offset_s``: the node's clock minus ours, seconds.
-    ``mate`` is the router name of the replication mate as the node has it configured.
+    ``level`` is the account's own global access level. ``clock_offset_s``: the node's clock minus this machine's,
+    seconds. ``mate`` is the router name of the replication mate that is configured on the node.
     """
 
     kind: Literal["platform"] = "platform"

@@ -1,8 +1,8 @@
 """The readings of the CLI: which ``show`` commands serve them, and what a reading of many services costs.
 
-One command serves many services where the CLI has one: a wildcard for replication states, one for replication
-queues, no name at all for transactions. Every service asked for gets a separate answer; one that is absent from a
-readable answer is definitely absent, and a whole answer that cannot be read raises.
+If the CLI has one command for many services, that command is used: a wildcard for replication states, one for
+replication queues, no name at all for transactions. Every requested service gets a separate answer. A service that is
+missing from a readable answer is definitely absent. An answer that cannot be read as a whole raises.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ SHOW_TRANSACTION = "show transaction"
 
 
 def read_replication(node: Node, services: Sequence[str]) -> Answers:
-    """``replication`` of each of ``services``, by one command. Raises when the answer as a whole is none."""
+    """``replication`` of each of ``services``, by one command. Raises if the whole answer cannot be read."""
     try:
         rows = parse_replication(node.read(show_replication(services)), node.device.name)
     except NoSuchService as error:
@@ -47,8 +47,8 @@ def read_queues(node: Node, services: Sequence[str]) -> Answers:
     """``replication_queue`` of each of ``services``.
 
     Assumption: ``message-vpn *`` shows every message VPN's queue in one answer (docs/sources/solace.md, 2.1 has the
-    wildcard for names in ``show``; no source prints this one). A device that does not know it, and a service that
-    is not in its answer, are asked one by one: a missing queue is then the device's own word.
+    wildcard for names in ``show``; no source prints this one). If a device does not know the wildcard, or its answer
+    lacks a service, the queues are read one by one. Then the device itself says that a queue is missing.
     """
     found: Mapping[str, QueueDepth] = {}
     if len(services) > 1:
@@ -62,9 +62,10 @@ def read_queues(node: Node, services: Sequence[str]) -> Answers:
 def read_transactions(node: Node, services: Sequence[str]) -> Answers:
     """``transactions`` of each of ``services``: all of them, in every state.
 
-    The table form is read, since only it can say "none". For many services it is asked without a name, which lists
-    every message VPN's; then the table of replication states tells which services exist. Client and counts come from
-    the ``detail`` form, asked for only where a prepared transaction waits for a decision or a state has no known letter.
+    The table form is read, since only the table can show that there are none. For many services, the command is sent
+    without a name, and lists the transactions of every message VPN. The table of replication states then tells which
+    services exist. Client and counts come from the ``detail`` form, asked for only where a prepared transaction waits
+    for a decision or a state has no known letter.
     """
     if len(services) == 1:
         return {services[0]: _one(node, services[0])}
@@ -113,7 +114,8 @@ def _absent(service: str, node: Node) -> Failure:
 
 
 def _read_queue(node: Node, service: str) -> QueueDepth | Failure:
-    """One service's queue. An error about this service alone is its answer; a broken session is everybody's."""
+    """One service's queue. An error about this service alone is the answer. A broken session affects every service and
+    raises."""
     name = node.device.name
     text = node.read(_show_queue(quoted(service)))
     try:
@@ -131,7 +133,7 @@ def _one(node: Node, service: str) -> Transactions | Failure:
     exists: Reading | Failure | None = None
     try:
         text, listed = _listed(node, f"{SHOW_TRANSACTION} message-vpn {quoted(service)}", SHOW_TRANSACTION)
-        if is_silent(text):  # for a message VPN that does not exist nothing might be printed either
+        if is_silent(text):  # a message VPN that does not exist may also print nothing
             exists = read_replication(node, [service])[service]
     except (NoSuchService, CommandRejected, UnreadableReply) as error:
         return Failure.of(error)
@@ -145,8 +147,8 @@ def _one(node: Node, service: str) -> Transactions | Failure:
 
 
 def _listed(node: Node, command: str, wider: str) -> tuple[str, Sequence[Listed]]:
-    """What ``command`` printed, and the transactions. If it printed nothing at all, the ``wider`` form counts instead:
-    if that prints nothing either, there are none."""
+    """The output of ``command``, and the transactions. If the output is empty, the ``wider`` form counts instead. If
+    its output is empty too, there are no transactions."""
     text = node.read(command)
     if not is_silent(text):
         return text, parse_transactions(text, node.device.name)
@@ -155,8 +157,8 @@ def _listed(node: Node, command: str, wider: str) -> tuple[str, Sequence[Listed]
 
 
 def _detailed(node: Node, service: str, listed: Sequence[Listed]) -> Transactions:
-    """The transactions, with client and counts for those that wait for a decision, and with the word for a state whose
-    letter is not known, if the device shows them."""
+    """The transactions. Those that wait for a decision have client and counts, if the device shows them. A state whose
+    letter is not known is read as a word, if the device shows it."""
     items = [one.transaction for one in listed]
     is_unclear = any(item.state is None for item in items)
     waits = any(item.state is TransactionState.PREPARED and item.replicated is not False for item in items)
@@ -166,7 +168,7 @@ def _detailed(node: Node, service: str, listed: Sequence[Listed]) -> Transaction
     try:
         told = {one.transaction.xid: one.transaction for one in parse_transactions(text, node.device.name)}
     except AdapterError:
-        told = {}  # they are known to be there anyway; what is not known of them stays unknown
+        told = {}  # the transactions exist in any case; their details stay unknown
     return Transactions(items=tuple(_with_details(item, told.get(item.xid)) for item in items))
 
 

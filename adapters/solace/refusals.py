@@ -1,8 +1,9 @@
-"""What it means when the CLI answers something else than was asked for.
+"""Explains CLI answers that are not the requested output.
 
 docs/sources/solace-cli.md, 19 has the texts. The word ``ERROR:`` may be missing, so the phrases count too, but only
-in an answer that could not be read as what it should have been. A node whose message spool is not active does not
-report what the spool holds, and one that is starting reports nothing. Neither is a 0; ask the HA mate.
+in an answer that could not be read as the requested output. A node whose message spool is not active does not
+report what the spool holds, and one that is starting reports nothing. Neither answer means 0; the HA mate has to be
+asked.
 """
 
 from __future__ import annotations
@@ -24,8 +25,8 @@ _SOMETHING_ELSE = re.compile(r"\bqueue\b|\btransaction\b|\bxid\b|\bcommand\b", r
 
 
 def refusal(text: str, device: str = "") -> AdapterError | None:
-    """The device's "no" in ``text``: ``NotServing``, ``NoSuchService``, ``CommandRejected``, or None without a word of
-    refusal."""
+    """The refusal in ``text``: ``NotServing``, ``NoSuchService`` or ``CommandRejected``; None if the text has no word
+    of refusal."""
     said = printable(text)
     if _NOT_ACTIVE.search(text) or _STARTING.search(text):
         why = "its message spool is not active" if _NOT_ACTIVE.search(text) else "it is still starting"

@@ -1,7 +1,7 @@
-"""Which node of a site serves, whatever its nodes are asked over.
+"""Finds the node of a site that serves, for every kind of session.
 
-Who serves is asked again for every step and never remembered: an HA pair may switch at any time, and a command sent to
-the wrong member is lost at best.
+The serving node is determined again for every step and never remembered. An HA pair may switch at any time, and a
+command to the wrong member is lost at best.
 """
 
 from __future__ import annotations
@@ -15,13 +15,15 @@ from adapters.solace.reading_models import DeviceHealth
 from orchestrator.errors import AdapterError, AuthenticationFailed, HostKeyRejected, NotServing, Unreachable
 from orchestrator.model.inventory import Device, Site
 
-# Readings of the message spool. A member that does not serve shows it as empty, so who serves is asked again after.
+# Readings of the message spool. A member that does not serve shows an empty spool, so the serving node is checked again
+# after the reading.
 ONLY_WHILE_SERVING = frozenset({"replication_queue", "transactions", "endpoints"})
 
 
 @dataclass(frozen=True, slots=True)
 class NodeStatus:
-    """What one node says of itself. ``redundancy`` None: it would only say whether its spool is active."""
+    """The report of one node about itself. ``redundancy`` is None if the node reports only whether its spool is
+    active."""
 
     serving: bool
     redundancy: Redundancy | None = None
@@ -36,7 +38,7 @@ class NodeStatus:
 
     @property
     def is_idle(self) -> bool:
-        """Is its spool known not to be ready, so that this node does not serve and will not start to by itself?"""
+        """Is the spool known not to be ready? Then this node does not serve, and does not start to serve by itself."""
         routers = () if self.redundancy is None else (self.redundancy.primary, self.redundancy.backup)
         spools = {self.spool, *(router.spool for router in routers)} - {None}
         return not self.serving and bool(spools) and spools <= _IDLE
@@ -55,11 +57,12 @@ class Askable(Protocol):
 
     @property
     def is_left_alone(self) -> bool:
-        """Could it not be reached a moment ago?"""
+        """Was the node unreachable a moment ago?"""
         ...
 
     def tell(self, *, alone: bool, tell_spool: bool) -> NodeStatus:
-        """Ask it now. ``alone``: the site has no other node; ``tell_spool``: the spool's state is wanted as well.
+        """Read the node's state now. ``alone``: the site has no other node. ``tell_spool``: the spool's state is needed
+        as well.
 
         Raises ``AdapterError``.
         """
@@ -71,7 +74,7 @@ N = TypeVar("N", bound=Askable)
 
 @dataclass(frozen=True, slots=True)
 class Seen(Generic[N]):
-    """What one node said of itself, or why it could not be asked."""
+    """The report of one node about itself, or the error that prevented the report."""
 
     node: N
     told: NodeStatus | None = None
@@ -79,7 +82,7 @@ class Seen(Generic[N]):
 
     @property
     def serving(self) -> bool | None:
-        """None when it could not be asked."""
+        """None if the node could not be asked."""
         return None if self.told is None else self.told.serving
 
 
@@ -94,15 +97,15 @@ class Nodes(Generic[N]):
         return iter(self._nodes)
 
     def serving(self, *, thorough: bool) -> N:
-        """The node that serves now. ``thorough``: leave none unasked, as before a change.
+        """The node that serves now. ``thorough``: ask every node, as before a change.
 
-        Raises ``NotServing`` when none or more than one says that it serves, or the error of the node that could not
-        be asked when it might be that one.
+        Raises ``NotServing`` if no node, or more than one, says that it serves. If the serving node may be one that
+        could not be asked, raises that node's error.
         """
         return self._choose(self._survey(thorough=thorough)).node
 
     def confirm(self, node: N) -> None:
-        """Raise ``NotServing`` unless ``node``, which served before something was read of it, still does.
+        """Raise ``NotServing`` unless ``node``, which served before a reading, still serves.
 
         A member that has just stopped serving shows an empty queue and no transactions, as if all were done.
         """
@@ -123,11 +126,11 @@ class Nodes(Generic[N]):
                 raise one.error
         if all(one.told is not None and one.told.is_idle for one in seen):
             return self._nodes
-        self._choose(seen)  # raises what keeps the site from serving
+        self._choose(seen)  # raises the reason why the site does not serve
         raise NotServing(f"a node of {self._site.name or 'the site'} serves again", device=self._site.name)
 
     def health(self) -> DeviceHealth:
-        """Which node serves, as a reading. Raises what keeps this from being known."""
+        """The reading ``health``: which node serves. Raises the error that leaves this unknown."""
         seen = self._survey(thorough=False, tell_spool=True)
         if all(one.serving is False for one in seen):
             only = seen[0] if len(seen) == 1 else None
@@ -150,7 +153,7 @@ class Nodes(Generic[N]):
         )
 
     def _survey(self, *, thorough: bool, tell_spool: bool = False) -> list[Seen[N]]:
-        """Every node's word, in the order of the inventory, one after the other."""
+        """The report of every node, in the order of the inventory. The nodes are asked one after the other."""
         seen: dict[int, Seen[N]] = {}
         for node in sorted(self._nodes, key=lambda node: node.is_left_alone):
             is_found = any(one.serving for one in seen.values())

@@ -1,7 +1,7 @@
-"""What the two adapters of a Solace site do alike, over the CLI and over SEMP. It decides nothing, and repeats no change.
+"""The common part of the CLI adapter and the SEMP adapter of a Solace site. It decides nothing and repeats no change.
 
-Each call of ``probe`` and ``apply`` is one step: it finds the serving node first, then speaks to that one. Sessions
-stay open between calls; nothing that was read does.
+Each call of ``probe`` and ``apply`` is one step: it finds the serving node first, then uses that node. Sessions stay
+open between calls. Readings are not kept.
 """
 
 from __future__ import annotations
@@ -40,7 +40,8 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class Reads(Generic[A]):
-    """How one node is read. ``services``: by reading, what many services share. Each raises ``AdapterError``."""
+    """The functions that read one node. ``services``: by reading, those for many services. Each raises
+    ``AdapterError``."""
 
     services: Mapping[str, Callable[[A, Sequence[str]], Answers]]
     fence: Callable[[A, str | None], NodeFence]
@@ -51,8 +52,8 @@ class Reads(Generic[A]):
 
 
 class SiteAdapter(ABC, Generic[N, A]):
-    """Which node of a site is asked what, and when. A subclass knows how to speak to one node: ``A`` is what it reads
-    from, of a node ``N``."""
+    """Chooses the nodes of a site for each reading and action. A subclass knows how to talk to one node ``N``; the
+    node's readings are read from an ``A``."""
 
     name: ClassVar[str]
     readings: ClassVar[Mapping[str, ReadingSpec]]
@@ -68,7 +69,7 @@ class SiteAdapter(ABC, Generic[N, A]):
 
     @abstractmethod
     def _asked(self, node: N) -> A:
-        """What the readings of ``node`` are read from."""
+        """The object from which the readings of ``node`` are read."""
 
     @abstractmethod
     def _attempt(self, node: N, action: str, call: Call, permit: Permit) -> Result:
@@ -76,7 +77,7 @@ class SiteAdapter(ABC, Generic[N, A]):
 
     @abstractmethod
     def _broken(self, node: N, result: Result) -> str:
-        """Why no further call is sent to ``node`` after ``result``; empty if it is."""
+        """Why no further call is sent to ``node`` after ``result``; empty if calls are still sent."""
 
     def probe(self, reading: str, services: Sequence[str]) -> Mapping[str, Reading | Failure]:
         """See ``contract.Adapter``. A name that must not become a command is a failure of that service alone."""
@@ -113,9 +114,10 @@ class SiteAdapter(ABC, Generic[N, A]):
         return answers
 
     def _fence(self) -> Fence:
-        """Every node's door, serving or not: what shuts it is not config-synced. A node that cannot be asked is unknown.
+        """The fence state of every node, serving or not, because it is not config-synced. A node that cannot be asked
+        is unknown.
 
-        Raises ``AdapterError`` when none can be asked.
+        Raises ``AdapterError`` if no node can be asked.
         """
         fences: list[NodeFence] = []
         errors: list[AdapterError] = []
@@ -150,7 +152,7 @@ class SiteAdapter(ABC, Generic[N, A]):
         return found
 
     def apply(self, action: str, calls: Sequence[Call], permit: Permit) -> Iterator[Result]:
-        """See ``contract.Adapter``. Read-only, it raises ``Forbidden`` before anything is asked or sent."""
+        """See ``contract.Adapter``. A read-only adapter raises ``Forbidden`` before anything is read or sent."""
         if action not in self.actions:
             raise ValueError(f"{self.name} has no action {action}")
         if self._context.read_only:
@@ -187,5 +189,5 @@ class SiteAdapter(ABC, Generic[N, A]):
             yield result
             why = self._broken(node, result)
             if why and number < len(calls):
-                # The pair may have switched: which node serves is a question for a new step.
+                # The pair may have switched, so a new step has to find the serving node.
                 raise Unreachable(f"{why}; {len(calls) - number} more were not sent", device=node.device.name)

@@ -1,8 +1,8 @@
 """The readings of a site over the CLI: who can connect, what its endpoints hold, and what its nodes are.
 
-docs/sources/solace-cli.md, 1 to 10, 12, 13, 16 and 18. Each reads as its counterpart over SEMP does. What the CLI
-does not print is unknown: the level of the account has no ``show``, and the oldest message of an endpoint has no
-known layout.
+docs/sources/solace-cli.md, 1 to 10, 12, 13, 16 and 18. Each function reads like its counterpart over SEMP. A value that
+the CLI does not print is unknown: the level of the account has no ``show``, and the oldest message of an endpoint has
+no known layout.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ SHOW_REPLICATIONS = "show message-vpn * replication"
 SHOW_VERSION, SHOW_MATE, SHOW_CONFIG_SYNC = "show version", "show replication", "show config-sync"
 SHOW_SPOOL_DETAIL, SHOW_CLOCK = "show message-spool detail", "show clock"
 KINDS: tuple[EndpointKind, ...] = ("queue", "topic-endpoint")
-# Answers of a node to one ``show`` of several that leave the others readable.
+# Errors in one ``show`` of several that leave the answers to the others readable.
 _NO_ANSWER = (CommandRejected, NoSuchService, NotServing, UnreadableReply)
 
 
@@ -47,7 +47,8 @@ def fence_lines(interface: str | None = None) -> list[str]:
 
 
 def read_fence(node: Node, interface: str | None) -> NodeFence:
-    """The node's door: ``interface``, or the message backbone. Raises ``AdapterError`` when the session breaks."""
+    """The node's fence state, from ``interface`` or the message backbone. Raises ``AdapterError`` when the session
+    breaks."""
     return NodeFence(
         node=node.device.name,
         backbone_up=_told(lambda: _lets_in(node, interface)),
@@ -68,8 +69,8 @@ def _show_door(interface: str | None) -> str:
 
 
 def _clients(node: Node) -> int | None:
-    """Connected clients. If nothing at all is printed, the connections of the message VPNs count: none means no client,
-    and any may be the node's own."""
+    """Connected clients. If the output is empty, the connections of the message VPNs count: 0 means no client. Any
+    other number may include the node's own connections, so the result is None."""
     text = node.read(SHOW_CLIENTS)
     if lines_of(text):
         return parse_clients(text, node.device.name)
@@ -81,7 +82,7 @@ _CONFIG_SYNC = "#config-sync"
 
 
 def _active(node: Node) -> int | None:
-    """How many replicated message VPNs have activity; None when one does not report it, and no other has it."""
+    """The number of replicated message VPNs with activity; None if one does not report it and no other has activity."""
     rows = parse_replication(node.read(SHOW_REPLICATIONS), node.device.name)
     states = [
         False if row.enabled is False or row.role is Role.STANDBY else None if row.role is None else row.enabled
@@ -92,7 +93,7 @@ def _active(node: Node) -> int | None:
 
 
 def _told(read: Callable[[], Told | None]) -> Told | None:
-    """What is read, or None where the node answers with something else."""
+    """The value that ``read`` returns, or None if the node answers with something else."""
     try:
         return read()
     except _NO_ANSWER:
@@ -119,7 +120,7 @@ def read_endpoints(node: Node, services: Sequence[str]) -> Answers:
 
 
 def endpoint_lines(services: Sequence[str]) -> list[str]:
-    """The commands of ``read_endpoints``; ``oldest_lines`` come on top."""
+    """The commands of ``read_endpoints``; ``oldest_lines`` are additional."""
     return [_show_all(kind, service) for service in services for kind in KINDS]
 
 
@@ -129,7 +130,7 @@ def oldest_lines(services: Sequence[str]) -> list[str]:
 
 
 def endpoints(node: Node, service: str) -> list[tuple[EndpointKind, Row]]:
-    """Kind and row of each durable endpoint of ``service``, the replication queue apart. Raises ``AdapterError``."""
+    """Kind and row of each durable endpoint of ``service``, except the replication queue. Raises ``AdapterError``."""
     found: list[tuple[EndpointKind, Row]] = []
     for kind in KINDS:
         rows = _listed(node, kind, service)
@@ -138,8 +139,9 @@ def endpoints(node: Node, service: str) -> list[tuple[EndpointKind, Row]]:
 
 
 def _listed(node: Node, kind: EndpointKind, service: str) -> list[Row]:
-    """The rows of one listing. Without endpoints nothing is printed (section 10). Of topic endpoints that counts as none
-    once the wider listing shows none of ``service`` either. A replicated message VPN always has a replication queue."""
+    """The rows of one listing. Without endpoints nothing is printed (section 10). For topic endpoints, an empty output
+    counts as none if the wider listing also shows none of ``service``. For queues it raises, because a replicated
+    message VPN always has a replication queue."""
     name = node.device.name
     text = node.read(_show_all(kind, service))
     if lines_of(text):
@@ -189,7 +191,8 @@ def _show_all(kind: EndpointKind, service: str) -> str:
 
 
 def read_platform(node: Node, is_pair: bool) -> Platform:
-    """What the serving node is. Raises ``AdapterError`` when the session breaks; what it does not answer is unknown."""
+    """The platform of the serving node; a value that is not shown is unknown. Raises ``AdapterError`` if the session
+    breaks."""
     return Platform(
         node=node.device.name,
         version=version_in(node.read(SHOW_VERSION)),
@@ -206,7 +209,7 @@ def platform_lines() -> list[str]:
 
 
 def _clock_offset(node: Node) -> float | None:
-    """The node's clock minus ours. It prints whole seconds, so half a second is added."""
+    """The node's clock minus this machine's. The node prints whole seconds, so half a second is added."""
     asked_at = node.clock.now()
     there = moment_in(node.read(SHOW_CLOCK))
     return None if there is None else there + 0.5 - (asked_at + node.clock.now()) / 2

@@ -1,4 +1,4 @@
-"""What the CLI adapter declares of its readings: the commands that each sends, in their order."""
+"""Declares the readings of the CLI adapter: the commands that each reading sends, in their order."""
 
 from __future__ import annotations
 

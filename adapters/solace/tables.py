@@ -1,7 +1,7 @@
 """The shapes that Solace's tables and label lists share. Pure functions over lines of text; no meaning is given here.
 
-Tables are cut by the columns of their rule (``---- - -``), never by white space: names hold blanks, and blank cells
-are real (docs/sources/solace.md, 3.2 and 3.5).
+Tables are cut by the columns of their rule (``---- - -``), never by white space, because names contain blanks and cells
+may be blank (docs/sources/solace.md, 3.2 and 3.5).
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ def rule_in(line: str) -> tuple[Span, ...] | None:
 def cut(line: str, spans: Sequence[Span]) -> list[str] | None:
     """The cells of ``line`` under ``spans``; the last one runs to the end of the line.
 
-    None when something stands left of, or between, the columns, or when the line ends before the last one starts.
+    None if there is text left of the columns or between them, or if the line ends before the last column starts.
     """
     starts = [span.start for span in spans]
     gaps = [Span(left.end, right.start) for left, right in pairwise(spans)]
@@ -69,7 +69,7 @@ def cut(line: str, spans: Sequence[Span]) -> list[str] | None:
 def letters_in(header: str, rule: Sequence[Span]) -> dict[str, Span] | None:
     """Where the flag letters of ``header`` are, by capital letter, if each has a one-dash column of the rule under it.
 
-    None when one has not, or a letter comes twice. The rule may have columns without a letter
+    None if a letter has no such column, or comes twice. The rule may have columns without a letter
     (docs/sources/solace-procedure.md, controlled 1).
     """
     narrow = {span.start: span for span in rule if span.end - span.start == 1}

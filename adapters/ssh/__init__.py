@@ -1,1 +1,1 @@
-"""Sessions over SSH, shared by families. The only home of paramiko."""
+"""Sessions over SSH, shared by families. Only this package uses paramiko."""

@@ -1,7 +1,7 @@
 """Commands on one device, each in a channel of one session that stays open. No shell prompt is read, and none is guessed.
 
 A session that did not answer in time is ended: after a partition it would deliver the late answer of an old command
-(docs/sources/ssh.md, 2). The next command has a new one.
+(docs/sources/ssh.md, 2). The next command gets a new session.
 """
 
 from __future__ import annotations
@@ -38,10 +38,10 @@ class RemoteCommands:
 
     def run(self, words: Sequence[str], timeout_s: float) -> tuple[int, str]:
         """The exit code of a command, and what it printed on both streams. Each word is quoted for the login shell of the
-        account, so no word is more than a word.
+        account, so a word always stays one word.
 
-        Raises ``Unreachable``, ``AuthenticationFailed`` or ``HostKeyRejected`` when it cannot have started,
-        ``ConnectionLost`` or ``CommandTimedOut`` when it may have.
+        Raises ``Unreachable``, ``AuthenticationFailed`` or ``HostKeyRejected`` if the command cannot have started,
+        ``ConnectionLost`` or ``CommandTimedOut`` if it may have started.
         """
         channel = self._channel()
         deadline = self._clock.now() + timeout_s  # the log-in has its own time

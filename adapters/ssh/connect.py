@@ -1,7 +1,7 @@
-"""From an address to an open shell: dial, check the host key, log in, ask for a wide terminal.
+"""Opens a shell at an address: dial, check the host key, log in, ask for a wide terminal.
 
-Host keys are checked before any credential leaves, and nothing can switch that off. Every error of paramiko and of
-sockets leaves here as one of ours. No command is sent from here.
+Host keys are checked before any credential is sent, and no setting switches this check off. Every error of paramiko and
+of sockets is raised as an error of this program. This module sends no command.
 """
 
 from __future__ import annotations
@@ -32,7 +32,8 @@ ROWS = 200
 _KEEPALIVE_S = 5
 _BLOCK = 65536
 
-# Without a handler, Python prints paramiko's errors to stderr, stack and all; ours say the same in one sentence.
+# Without a handler, Python prints paramiko's errors to stderr with their stack. Our errors say the same in one
+# sentence.
 logging.getLogger("paramiko").addHandler(logging.NullHandler())
 
 
@@ -117,7 +118,7 @@ class SshConnector:
         return transport
 
     def _await(self, transport: Transport, done: threading.Event, deadline: float) -> None:
-        """Until ``done`` or the transport died; raises ``Unreachable`` at the deadline."""
+        """Wait until ``done`` is set or the transport has ended. Raises ``Unreachable`` at the deadline."""
         while not done.wait(min(0.1, self._left(deadline))):
             if not transport.is_active():
                 return
@@ -155,7 +156,7 @@ class SshConnector:
             yield "keyboard-interactive", _interactively(login.username, secret)
 
     def _offer(self, transport: Transport, begin: _Begin, deadline: float) -> Exception | None:
-        """Try one way to log in. None: we are in. Otherwise why not, in paramiko's words."""
+        """Try one way to log in. Returns None if it succeeded, else the reason as paramiko gives it."""
         done = threading.Event()
         handler = AuthHandler(transport)
         transport.auth_handler = handler
@@ -232,10 +233,10 @@ class SshLine:
 
 
 def tune(sock: socket.socket, *, unacknowledged_s: float) -> None:
-    """Make a session quick and mortal.
+    """Make a session fast, and let it end if the device does not answer.
 
     Without TCP_NODELAY each command waits for a delayed acknowledgement. Without TCP_USER_TIMEOUT, where the platform
-    has it, a session in a partition looks alive for many minutes: keep-alives go unanswered and nothing says so
+    has it, a session in a partition looks alive for many minutes: nothing reports that its keep-alives are not answered
     (docs/sources/ssh.md, 1 and 2).
     """
     sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
@@ -273,7 +274,7 @@ def _interactively(username: str, password: str) -> _Begin:
 
 
 def _points_to(refused: Exception | None, method: str) -> bool:
-    """Did the device say that the last way is not offered, and that ``method`` is?"""
+    """Did the device say that it does not offer the last way to log in, but offers ``method``?"""
     return isinstance(refused, BadAuthenticationType) and method in refused.allowed_types
 
 
@@ -283,7 +284,7 @@ def _key_of(transport: Transport) -> HostKey:
 
 
 def _prefer(transport: Transport, expected: Expected) -> None:
-    """Ask first for the kinds of key that we know: a device with several must show one that can be checked."""
+    """Ask first for the known kinds of key, so that a device with several keys shows one that can be checked."""
     known = {key.type for key in expected.keys}
     if "ssh-rsa" in known:  # the key's type; the algorithms that sign with it have other names
         known |= {"rsa-sha2-512", "rsa-sha2-256"}

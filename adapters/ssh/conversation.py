@@ -1,12 +1,13 @@
-"""One log-in's worth of questions and answers with a CLI. It must never take one command's answer for another's.
+"""The commands and answers of one log-in to a CLI. The answer to one command must never be taken for the answer to
+another.
 
-What makes an answer this command's answer (docs/sources/ssh.md, 2 and 3):
+How an answer is matched to its command (docs/sources/ssh.md, 2 and 3):
 
-- The device's name is learned from its answer to an empty line, never guessed from a banner; from then on only
-  prompts that start with exactly that name, and end exactly as they did then, are prompts.
+- The device's name is learned from its answer to an empty line, never guessed from a banner. From then on, a prompt is
+  only a text that starts with exactly that name and ends exactly as the first prompt did.
 - An answer starts with the echo of its command and ends with a prompt. Without the echo there is no answer.
 - After a time-out, a loss, or anything unexplained, the conversation is broken: it is closed, and nothing more is
-  said in it. A late answer to an old command then finds no one listening.
+  sent in it. So a late answer to an old command is never read.
 """
 
 from __future__ import annotations
@@ -32,9 +33,9 @@ from orchestrator.model.exchanges import Exchange, Witness
 
 ANSWER_BYTES_MAX = 8 * 1024 * 1024
 LINE_MAX = 400  # the terminal is wider than this and a prompt together, so an echo never wraps
-_TAIL = 2048  # the unfinished last line is searched for in so many bytes
-_QUIET_S = 0.1  # nothing for so long after a prompt: the device has nothing more to say
-_NUDGE_S = 1.0  # nothing for so long without a prompt: press return once more
+_TAIL = 2048  # bytes in which the unfinished last line is searched for
+_QUIET_S = 0.1  # seconds of silence after a prompt that mean that the answer is complete
+_NUDGE_S = 1.0  # seconds of silence without a prompt after which return is sent once more
 _ENTER = b"\r"
 ECHO_S = 3.0
 """Seconds for the echo of a reading, in a session that was there before.
@@ -44,7 +45,7 @@ it is a slow device, the reading costs another log-in: the new session has the w
 
 
 class Conversation:
-    """Questions and answers on one line. ``prompt`` is where the device stands now."""
+    """Commands and answers on one line. ``prompt`` is the device's current prompt."""
 
     def __init__(
         self,
@@ -76,26 +77,26 @@ class Conversation:
         return self._prompt
 
     def close(self) -> None:
-        """End it; nothing can be said in it any more."""
+        """End the conversation; nothing can be sent in it any more."""
         self._broken = True
         self._line.close()
 
     def is_usable(self) -> bool:
-        """Is the device waiting for a command, as far as we can see? Anything unexpected it said breaks the talk."""
+        """Is the device waiting for a command, as far as can be seen? Unexpected output breaks the conversation."""
         if self._broken or self._prompt is None or not self._line.is_open:
             return False
         try:
             if self._is_idle_talk(_decode(self._line.receive(0))):
                 return True
         except ConnectionLost:
-            pass  # it broke between two commands: nothing was lost
+            pass  # the line broke between two commands: nothing was lost
         self.close()
         return False
 
     def log_in(self, within_s: float) -> None:
         """Learn the device's name. Raises ``Unreachable`` or ``ConnectionLost``.
 
-        The name is known when an empty line is answered by nothing but one and the same prompt, and then silence.
+        The name is known when the answer to an empty line is only the same prompt again, followed by silence.
         """
         deadline = self._clock.now() + within_s
         candidate, since = "", b""
@@ -133,14 +134,15 @@ class Conversation:
     def exchange(
         self, command: str, *, confirms: Callable[[str], bool] | None = None, echo_s: float | None = None
     ) -> str:
-        """What the device says to ``command``: the lines between its echo and the next prompt.
+        """The device's answer to ``command``: the lines between its echo and the next prompt.
 
-        A yes/no question is answered ``y`` if ``confirms`` is true of all that is reported up to it, and what follows is
-        returned. Otherwise it is answered ``n``, and ``CommandRejected`` with the question is raised. ``echo_s``: seconds
-        for the first byte; only for what changes nothing, since a line may be obeyed after it.
+        A yes/no question is answered ``y`` if ``confirms`` is true for all output up to the question. The output after
+        it is returned. Otherwise the question is answered ``n``, and ``CommandRejected`` with the question is raised.
+        ``echo_s``: seconds for the first byte; only for a command that changes nothing, since a line may be obeyed
+        after that time.
 
-        Raises ``Forbidden`` for a line that must not leave, ``Unreachable`` when it did not leave, ``CommandTimedOut``,
-        ``ConnectionLost`` or ``UnreadableReply`` when it may have been obeyed; after these the talk is over.
+        Raises ``Forbidden`` for a line that must not be sent, ``Unreachable`` if it was not sent, ``CommandTimedOut``,
+        ``ConnectionLost`` or ``UnreadableReply`` if it may have been obeyed. After these the conversation is over.
         """
         check_line(command, device=self._device)
         if not (self._may_change or command.startswith(self._dialect.reading) or command in self._dialect.setup):
@@ -169,7 +171,7 @@ class Conversation:
             self._line.send(command.encode() + _ENTER)
             try:
                 heard, questions, answer = self._listen(command, confirms, echo_s)
-            except Unreachable as error:  # only our key for a pager or question did not leave: the command had
+            except Unreachable as error:  # only the key for a pager or question was not sent; the command was
                 raise ConnectionLost(str(error), device=self._device) from error
             return self._answer_in(command, heard, questions, answer)
         except (ConnectionLost, CommandTimedOut, UnreadableReply, Unreachable):
@@ -227,7 +229,7 @@ class Conversation:
         return tail.endswith(self._ending) and self._dialect.prompt_in(tail, self.prompt.name) is not None
 
     def _answer_in(self, command: str, heard: str, questions: int, answer: str) -> str:
-        """Cut the echo and the prompt off; note the prompt. What is before the echo must be idle talk."""
+        """Cut off the echo and the prompt, and remember the prompt. Before the echo there must be only idle talk."""
         lines = self._dialect.lines(heard)
         at = next((i for i, line in enumerate(lines) if self._is_echo(line, command)), None)
         if at is None or not self._is_idle_talk("\n".join(lines[:at])):
@@ -250,7 +252,7 @@ class Conversation:
         return "\n".join(body[asked_at + 1 :])
 
     def _asked(self, line: str) -> bool:
-        """Is this a question's line, perhaps with the echo of our answer behind it?"""
+        """Is this the line of a question, perhaps followed by the echo of our answer?"""
         return self._dialect.question.search(line.removesuffix("y").removesuffix("n")) is not None
 
     def _is_echo(self, line: str, command: str) -> bool:
@@ -260,7 +262,7 @@ class Conversation:
         return not before or self._dialect.prompt_in(before, self.prompt.name) is not None
 
     def _is_idle_talk(self, text: str) -> bool:
-        """Nothing but blank lines and our own prompts: the answer to a return pressed once too often."""
+        """Is ``text`` only blank lines and this device's prompts? That is the answer to an extra return."""
         lines = (line for line in self._dialect.lines(text) if line.strip())
         return all(self._dialect.prompt_in(line, self.prompt.name) is not None for line in lines)
 
@@ -281,9 +283,9 @@ class Conversation:
 
 
 def check_line(command: str, *, device: str) -> None:
-    """Refuse a line that is more, or other, than one command. Raises ``Forbidden``; nothing has left then.
+    """Refuse a line that is not exactly one command. Raises ``Forbidden``; nothing has been sent then.
 
-    The second line of defence: names were checked before they were put into a command (``site.SERVICE_NAME``).
+    This is a second check: names were checked before they were put into a command (``site.SERVICE_NAME``).
     """
     if not command.strip():
         raise Forbidden("an empty line is not a command", device=device)
@@ -294,7 +296,7 @@ def check_line(command: str, *, device: str) -> None:
 
 
 def _echo_ends(heard: bytearray, echo: bytes) -> bool:
-    """Has the whole echo, and the end of its line, come?"""
+    """Was the whole echo received, and the end of its line?"""
     at = heard.find(echo)
     return at >= 0 and heard.find(b"\n", at + len(echo)) >= 0
 

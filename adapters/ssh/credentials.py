@@ -1,4 +1,4 @@
-"""What a session proves itself with: private keys from files, an agent, or the usual places.
+"""The private keys of a session: from files, an agent, or the usual places.
 
 Nothing is searched for unless it is configured. A passphrase never appears in an error.
 """
@@ -48,7 +48,7 @@ def load_key(file: str, passphrase: str | None, *, device: str) -> paramiko.PKey
                 f"the key file {path} cannot be read: {error.strerror or error}", device=device
             ) from error
         except FOREIGN:
-            continue  # another kind of key, or a wrong passphrase: the last word is below
+            continue  # another kind of key, or a wrong passphrase: the error is raised below
     if locked and passphrase is None:
         raise AuthenticationFailed(
             f"the key file {path} needs a passphrase",
@@ -61,7 +61,7 @@ def load_key(file: str, passphrase: str | None, *, device: str) -> paramiko.PKey
 
 
 def _load_quietly(file: str, passphrase: str | None) -> Iterator[paramiko.PKey]:
-    """A key no one named may be unusable without that being an error."""
+    """Load a key that the inventory does not name. It is no error if such a key cannot be used."""
     try:
         yield load_key(file, passphrase, device="")
     except AuthenticationFailed:

@@ -1,4 +1,4 @@
-"""Is the device the one we mean? Pinned host keys, and known_hosts files in OpenSSH's format.
+"""Checks the identity of a device, by pinned host keys, and by known_hosts files in OpenSSH's format.
 
 A key is accepted only if the inventory pins it or the file lists it for this address and port. There is no way to
 accept a key silently, and this module never writes a file.
@@ -61,7 +61,8 @@ class HostKey:
 
 @dataclass(frozen=True, slots=True)
 class Expected:
-    """What one device may show: ``keys`` are accepted, ``revoked`` never. ``source`` says where this is written."""
+    """The host keys that one device may show: ``keys`` are accepted, ``revoked`` never. ``source`` says where this is
+    written."""
 
     source: str
     keys: tuple[HostKey, ...] = ()
@@ -70,10 +71,11 @@ class Expected:
 
 
 def expected_of(device: Device, known_hosts: str | None) -> Expected:
-    """What the inventory or known_hosts says of ``device``. Raises ``HostKeyRejected`` for a pin that is no key.
+    """The expected keys of ``device``, from the inventory or known_hosts. Raises ``HostKeyRejected`` for a pin that is
+    no key.
 
     Without a pin the file ``known_hosts`` decides; without that, ``~/.ssh/known_hosts``. A file that is missing or
-    cannot be read knows no key; the remark says so.
+    cannot be read gives no key; the remark says so.
     """
     if device.host_key is not None:
         try:
@@ -126,7 +128,7 @@ def address_of(device: Device) -> str:
 
 
 def _name_of(device: Device) -> str:
-    """How known_hosts names the device."""
+    """The name of the device in known_hosts."""
     address = address_of(device).lower()
     return address if device.port == _SSH_PORT else f"[{address}]:{device.port}"
 
@@ -152,7 +154,7 @@ def _entries(text: str) -> Iterator[tuple[str, str, HostKey]]:
         try:
             yield marker, fields[0], HostKey.parse(" ".join(fields[1:3]))
         except ValueError:
-            continue  # as OpenSSH does: a line that cannot be read vouches for no one
+            continue  # as OpenSSH does: a line that cannot be read proves no device
 
 
 def _matches(patterns: str, name: str) -> bool:

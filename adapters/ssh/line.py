@@ -1,7 +1,7 @@
-"""The narrow seam under a shell session: bytes out, bytes in, closed or not.
+"""The interface below a shell session: it sends and receives bytes, and tells whether it is open.
 
-paramiko is behind it in the product (``connect``); a scripted device is behind it in the tests. Nothing here knows
-prompts or commands.
+The product implements it with paramiko (``connect``), the tests with a scripted device. This module knows no prompts
+and no commands.
 """
 
 from __future__ import annotations
@@ -21,8 +21,8 @@ class Line(Protocol):
     def send(self, data: bytes) -> None:
         """Send all of ``data``.
 
-        Raises ``Unreachable`` when the line was closed before, so that nothing left; ``ConnectionLost`` when some of
-        it may have left.
+        Raises ``Unreachable`` if the line was closed before and nothing was sent, ``ConnectionLost`` if some of it may
+        have been sent.
         """
         ...
 

@@ -1,6 +1,6 @@
-"""What a site's ``options`` say about SSH.
+"""The ``options`` of a site for SSH.
 
-Whoever shows what an adapter can do reads these, so this module must never load paramiko.
+The code that shows what an adapter can do imports this module, so this module must never load paramiko.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 
 class SshOptions(BaseModel):
-    """Which keys are tried besides the named one. Both are off: a key that no one named must not open a device."""
+    """The keys that are tried besides the named key. Both are off: a key that is not named must not open a device."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 

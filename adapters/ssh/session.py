@@ -1,10 +1,10 @@
 """Shell sessions as a family uses them: one that can only show, and one that can also change.
 
-The read-only session is a separate type, and has no method by which a changing line could leave: promise 6 is a
-matter of types, not of a flag a person must remember.
+The read-only session is a separate type, and has no method that could send a changing line. So types keep promise 6,
+not a flag that a person must remember.
 
-A session connects when it is first used, and again whenever the talk before broke. It never repeats a command: a line
-whose answer was lost is the caller's doubt, to be resolved by reading.
+A session connects when it is first used, and again after a conversation broke. It never repeats a command. If the
+answer to a line was lost, the caller has a doubt, and resolves it by a reading.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ class ShowSession:
 
     @property
     def is_connected(self) -> bool:
-        """Is there a talk that can be used as it is?"""
+        """Is there a conversation that can be used as it is?"""
         return self._talk is not None and self._talk.is_usable()
 
     def open(self) -> None:
@@ -63,9 +63,9 @@ class ShowSession:
         self._talking()
 
     def show(self, command: str) -> str:
-        """What the device says to a command that only shows something.
+        """The device's answer to a command that only shows something.
 
-        A session that was there before may have died unnoticed: the device has ``ECHO_S`` for the echo there. Raises
+        An older session may have ended unnoticed, so there the device has only ``ECHO_S`` for the echo. Raises
         ``Forbidden`` for any other command; else as ``open`` and ``Conversation.exchange``.
         """
         check_line(command, device=self.device.name)
@@ -110,7 +110,7 @@ class ShowSession:
         return talk
 
     def _log_in(self) -> Conversation:
-        """Connect, and learn the device's name. What goes wrong here left nothing that could be obeyed."""
+        """Connect, and learn the device's name. After an error here, nothing was sent that could be obeyed."""
         name = self.device.name
         talk = Conversation(
             self._connect(),
@@ -148,7 +148,7 @@ class ShellSession(ShowSession):
     _may_change = True
 
     def to_top(self) -> None:
-        """Be connected, outside every mode, at a prompt that may configure. Changes nothing.
+        """Connect, leave every mode, and get a prompt that may configure. Changes nothing.
 
         Raises as ``open``; ``CommandRejected`` when the account may not configure; ``UnreadableReply`` otherwise.
         """
@@ -168,9 +168,10 @@ class ShellSession(ShowSession):
     def send(self, command: str, *, at: str, to: str, confirms: Callable[[str], bool] | None = None) -> str:
         """Send ``command`` in mode ``at`` and return what the device says; the mode after it must be ``to``.
 
-        ``confirms``: is a question, given as all that is reported up to it, about this command? It is answered ``y``
-        then, and any other ``n``. It never connects: a talk that broke has lost its mode. Raises ``Forbidden`` or
-        ``Unreachable`` when nothing left, ``CommandRejected`` for a question, ``PerhapsObeyed`` otherwise.
+        ``confirms`` gets all output up to a question, and tells whether the question is about this command. Then the
+        answer is ``y``, and otherwise ``n``. This method never connects: a conversation that broke has lost its mode.
+        Raises ``Forbidden`` or ``Unreachable`` if nothing was sent, ``CommandRejected`` for a question,
+        ``PerhapsObeyed`` otherwise.
         """
         talk = self._talk
         if talk is None or not talk.is_usable():

@@ -1,7 +1,7 @@
-"""What a terminal would show: bytes of a line-oriented CLI turned into text, and what its prompts look like.
+"""Turns the bytes of a line-oriented CLI into the text that a terminal would show, and recognises its prompts.
 
-Pure functions over text. How one product's CLI prompts, pages and asks is a ``Dialect``, given by its family; nothing
-here sends anything.
+Pure functions over text. A ``Dialect``, given by a family, describes the prompts, the pager and the questions of one
+product's CLI. This module sends nothing.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ _ERASE_LINE = re.compile(r"\x1b\[[02]?K")
 
 @dataclass(frozen=True, slots=True)
 class Prompt:
-    """``name(mode)#``: who speaks, in which mode (empty at the top), and whether it may configure (``#``)."""
+    """``name(mode)#``: the device's name, its mode (empty at the top), and whether the prompt may configure (``#``)."""
 
     name: str
     mode: str
@@ -37,11 +37,10 @@ class Prompt:
 class Dialect:
     """How one product's CLI talks.
 
-    ``prompt`` matches a whole last line, with groups ``name``, ``mode`` and ``sign``; ``pager`` and ``question``
-    match where they stand. ``setup`` are the session's own lines after each log-in: they must not change a device,
-    and what is answered to them is not checked. ``top`` leaves every mode, ``enable`` asks for the privileged
-    prompt.
-    ``reading`` is how a line that only shows something starts.
+    ``prompt`` matches a whole last line, with groups ``name``, ``mode`` and ``sign``; ``pager`` and ``question`` match
+    a part of it. ``setup`` are the session's own lines after each log-in: they must not change a device, and their
+    answers are not checked. ``top`` leaves every mode, ``enable`` asks for the privileged prompt. ``reading`` is the
+    start of a line that only shows something.
     """
 
     prompt: re.Pattern[str]
@@ -54,7 +53,7 @@ class Dialect:
     reading: str = "show "
 
     def prompt_in(self, line: str, name: str | None = None) -> Prompt | None:
-        """The prompt that ``line`` is, or None. With ``name``, only that speaker's prompts count."""
+        """The prompt in ``line``, or None. With ``name``, only prompts of that device count."""
         found = self.prompt.fullmatch(line)
         if found is None or (name is not None and found["name"] != name):
             return None
@@ -78,17 +77,17 @@ class Dialect:
 
 
 def _render(line: str) -> tuple[str, int]:
-    """One line after carriage returns, backspaces and erasing, and where the cursor stands.
+    """One line after carriage returns, backspaces and erasing, and the position of the cursor.
 
-    Later letters overwrite earlier ones, as on the terminal: that is how a pager's text is wiped away.
+    Later letters overwrite earlier ones, as on the terminal. This removes the text of a pager.
     """
     if line.endswith("\r") and "\r" not in line[:-1]:
         line = line[:-1]  # half of a line end
     if not any(control in line for control in "\r\b\x1b"):
         return line, len(line)
     cells: list[str] = []
-    # The cells before ``clean`` are blanks already. Without that, a device that erases its line again and again would
-    # keep us busy for ever.
+    # The cells before ``clean`` are blanks already. Without ``clean``, a device that erases its line again and again
+    # would keep this program busy for ever.
     position = index = clean = 0
     while index < len(line):
         letter = line[index]

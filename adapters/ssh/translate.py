@@ -1,7 +1,7 @@
-"""The boundary to paramiko and sockets: every exception of theirs becomes one of ours, here and only here.
+"""The boundary to paramiko and sockets: only this module turns their exceptions into errors of this program.
 
-The mapping is a table, and a test fails when paramiko grows an exception class that is not in it. No sentence made
-here carries a credential: paramiko's texts hold none, and nothing else is put in.
+The mapping is a table, and a test fails if paramiko has an exception class that is not in it. No sentence made here
+contains a credential: paramiko's texts contain none, and nothing else is added.
 """
 
 from __future__ import annotations
@@ -19,14 +19,14 @@ from orchestrator.errors import AdapterError, AuthenticationFailed, ConnectionLo
 
 
 class Stage(Enum):
-    """How far the session had come."""
+    """The progress of a session at the time of an error."""
 
     CONNECT = "connecting"
     LOGIN = "logging in"
     TALK = "talking"
 
 
-# A peer that speaks nonsense ends paramiko's thread with whatever its parser raised, and paramiko raises that here.
+# If a peer sends nonsense, paramiko's thread ends with any error of its parser, and paramiko raises that error here.
 FOREIGN: tuple[type[Exception], ...] = (
     ssh_exception.SSHException,
     OSError,
@@ -42,7 +42,7 @@ FOREIGN: tuple[type[Exception], ...] = (
     struct.error,
 )
 
-# What each class means before a shell is open. Once it is, anything that goes wrong is a lost connection.
+# The meaning of each class before a shell is open. After that, every error is a lost connection.
 MAPPING: Mapping[type[Exception], type[AdapterError]] = {
     ssh_exception.SSHException: Unreachable,
     ssh_exception.AuthenticationException: AuthenticationFailed,
@@ -62,10 +62,10 @@ MAPPING: Mapping[type[Exception], type[AdapterError]] = {
 
 
 def translate(error: BaseException | None, *, stage: Stage, device: str) -> AdapterError:
-    """Our error for ``error``; ``None`` stands for a stream that simply ended.
+    """The error of this program for ``error``; ``None`` stands for a stream that simply ended.
 
-    While logging in, a connection that the device ends is a refused account, not an unreachable device: it must not
-    be tried again with the same password, or the account gets locked.
+    If the device ends the connection while logging in, the account counts as refused; the device does not count as
+    unreachable. The log-in must not be tried again with the same password, or the account gets locked.
     """
     why = _words(error)
     if stage is Stage.TALK:

@@ -1,1 +1,1 @@
-"""Other people's tools and this one, at the same work."""
+"""Measures other tools and this program at the same work."""

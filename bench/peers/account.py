@@ -1,4 +1,4 @@
-"""The ordinary account that servers run as, folders of its own, and programs that end by their process id."""
+"""The ordinary account that servers run as, its folders, and programs that are ended by their process id."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _LONGEST_S = 60.0
 
 
 def account() -> str:
-    """Who that is: root steps back to ``postgres``, since PostgreSQL does not run as root. Raises ``Unavailable``."""
+    """The account's name: for root it is ``postgres``, because PostgreSQL refuses root. Raises ``Unavailable``."""
     if os.geteuid() != 0:
         return pwd.getpwuid(os.geteuid()).pw_name
     try:
@@ -30,7 +30,7 @@ def account() -> str:
 
 @contextmanager
 def folder_on_disk(prefix: str, *, of_account: bool = False) -> Iterator[Path]:
-    """A folder on a disk, not in memory: what is measured includes its fsync."""
+    """A folder on a disk, not in memory, so that the measured time includes fsync."""
     folder = Path(tempfile.mkdtemp(prefix=f"failover-peers-{prefix}-", dir="/var/tmp"))
     if of_account:
         shutil.chown(folder, account())
@@ -48,9 +48,9 @@ def free_port() -> int:
 
 
 def call(words: Sequence[str], folder: Path, env: dict[str, str], *, as_account: bool = True) -> str:
-    """A program, run to its end; what it printed. An exit code other than 0 is a wrong answer."""
+    """Run a program until it ends, and return its output. An exit code other than 0 is a wrong answer."""
     user = account() if as_account and os.geteuid() == 0 else None
-    with tempfile.TemporaryFile() as output:  # not a pipe: a server that it starts keeps its output open
+    with tempfile.TemporaryFile() as output:  # not a pipe: a server that the program starts keeps its output open
         done = subprocess.run(
             list(words), cwd=folder, env=env, stdin=subprocess.DEVNULL, stdout=output, stderr=output,
             user=user, check=False,
@@ -65,7 +65,7 @@ def call(words: Sequence[str], folder: Path, env: dict[str, str], *, as_account:
 def server(
     words: Sequence[str], folder: Path, env: dict[str, str], log: str, *, as_account: bool = True
 ) -> Iterator[subprocess.Popen[bytes]]:
-    """A server of the account, or of whoever we are, which ends with the block."""
+    """A server of the account, or of the current user, which ends with the block."""
     user = account() if as_account and os.geteuid() == 0 else None
     with (folder / log).open("ab") as output:
         process = subprocess.Popen(
@@ -84,7 +84,7 @@ def server(
 
 
 def wait_for(happened: Callable[[], bool], what: str) -> None:
-    """Wait until it is so. What does not happen is a wrong answer."""
+    """Wait until ``happened`` is true. If it does not become true in time, that is a wrong answer."""
     end = time.monotonic() + _LONGEST_S
     while not happened():
         assert time.monotonic() < end, f"it never happened: {what}"

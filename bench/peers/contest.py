@@ -1,7 +1,7 @@
-"""Contenders take turns at the same work, and one table shows what all of them needed.
+"""Contenders take turns at the same work, and one table shows the time of each.
 
 A round of a contender returns its figures, and raises ``AssertionError`` if its answer is wrong. A contender that cannot
-be installed or started is a row with the reason. This file must never leave one out.
+be installed or started is a row with the reason. This file must never leave out a contender.
 """
 
 from __future__ import annotations
@@ -18,13 +18,14 @@ Round = Callable[[], Mapping[str, float]]
 
 
 class Unavailable(Exception):
-    """The contender cannot take part here; the text says why."""
+    """The contender cannot take part here. The text has the reason."""
 
 
 @dataclass(frozen=True, slots=True)
 class Contender:
-    """``opened`` prepares what a round needs, outside of its time. ``remark``: what the figures do not show.
-    ``most``: one that takes minutes plays so many rounds at most, spread over all, and none to warm up."""
+    """One contender. ``opened`` prepares a round, outside of the measured time. ``remark``: facts that the figures do not
+    show. ``most``: the maximum number of rounds, for a slow contender. With fewer rounds than the contest, its rounds are
+    spread over the contest, and it has no warm-up."""
 
     name: str
     opened: Callable[[], AbstractContextManager[Round]]
@@ -34,8 +35,8 @@ class Contender:
 
 @dataclass(frozen=True, slots=True)
 class Contest:
-    """``columns`` are shown as ``median (least to most)``; ``plain`` ones, which are equal in each round, as one number.
-    The ratios are those of the first of ``columns`` to the contender ``against``."""
+    """One contest. ``columns`` are shown as ``median (least to most)``. ``plain`` columns are equal in each round, and
+    are shown as one number. The ratios compare the first of ``columns`` with the contender ``against``."""
 
     title: str
     contenders: Sequence[Contender]
@@ -47,7 +48,7 @@ class Contest:
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """What one contender needed, by column; or why there are no figures."""
+    """The figures of one contender, by column, or the reason why there are none."""
 
     name: str
     figures: Mapping[str, Sequence[float]]
@@ -56,7 +57,8 @@ class Row:
 
 
 def held(contest: Contest, rounds: int, *, warm: int = 1) -> list[Row]:
-    """Each round plays every contender once, so that a busy machine hits all alike. ``warm``: so many do not count."""
+    """Hold the contest. Each round plays every contender once, so a busy machine affects all of them equally. The first
+    ``warm`` rounds do not count."""
     figures: dict[str, dict[str, list[float]]] = {one.name: defaultdict(list) for one in contest.contenders}
     failed: dict[str, str] = {}
     turns = {one.name: _turns(one.most, rounds, warm) for one in contest.contenders}
@@ -111,7 +113,7 @@ def table(contest: Contest, rows: Sequence[Row]) -> str:
 
 
 def is_whole(rows: Sequence[Row]) -> bool:
-    """Was every answer right? A contender that could not be installed is no wrong answer."""
+    """Was every answer right? A contender that could not be installed does not count as a wrong answer."""
     return not any(row.failed.startswith("WRONG") for row in rows)
 
 

@@ -1,4 +1,4 @@
-"""Where the peers are installed: environments of their own below ``.venv-peers``, which ``make clean`` deletes.
+"""Installs the peers into separate environments below ``.venv-peers``, which ``make clean`` deletes.
 
 Nothing is installed into the system or into the product's own environment.
 """
@@ -29,7 +29,7 @@ def environment(name: str) -> Path:
         shutil.rmtree(folder, ignore_errors=True)
         print(f"installing {name} …", file=sys.stderr)
         _run([_python(), "-m", "venv", str(folder)], PEERS)
-        # The names and addresses of registries are the machine's own business: pip is run with its own settings.
+        # pip runs with the machine's own settings, which name the registries.
         pip = [str(folder / "bin/python"), "-m", "pip", "install", "-q", "--disable-pip-version-check"]
         _run([*pip, "-r", str(pins)], PEERS)
         stamp.write_text(wanted)
@@ -37,18 +37,18 @@ def environment(name: str) -> Path:
 
 
 def _python() -> str:
-    """The system's own interpreter, where there is one: the account of the servers may not be able to run ours."""
+    """The system's interpreter, if there is one, because the account of the servers may not be able to run ours."""
     return "/usr/bin/python3" if Path("/usr/bin/python3").is_file() else sys.executable
 
 
 def versions(name: str) -> str:
-    """What ``requirements-<name>.txt`` asks for by name: its first lines, up to the first empty one."""
+    """The named requirements of ``requirements-<name>.txt``: its lines up to the first empty line."""
     lines = (HERE / f"requirements-{name}.txt").read_text().split("\n\n")[0].splitlines()
     return ", ".join(line.replace("==", " ") for line in lines if not line.startswith("#"))
 
 
 def debian() -> Path:
-    """The root of the unpacked packages of ``debian-packages.txt``, each of its exact version. Raises ``Unavailable``."""
+    """The root of the unpacked packages of ``debian-packages.txt``, in their exact versions. Raises ``Unavailable``."""
     wanted = [line for line in (HERE / "debian-packages.txt").read_text().splitlines() if not line.startswith("#")]
     folder, stamp = PEERS / "debian", PEERS / "debian/.installed"
     if stamp.is_file() and stamp.read_text().split() == wanted:

@@ -1,6 +1,6 @@
-"""Measures this program beside others at the same work, and prints a table for each kind of work.
+"""Measures this program and others at the same work, and prints a table for each kind of work.
 
-``make bench-peers``. The peers are installed below ``.venv-peers``; ``make clean`` deletes them.
+``make bench-peers`` runs it. The peers are installed below ``.venv-peers``; ``make clean`` deletes them.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ OPENED: Mapping[str, tuple[Callable[[], AbstractContextManager[Contest]], int]] 
 
 
 def main(arguments: Sequence[str]) -> int:
-    """Hold what ``arguments`` name. Returns 1 if an answer was wrong."""
+    """Hold the contests named in ``arguments``. Returns 1 if an answer was wrong, 2 for an unknown name."""
     parser = argparse.ArgumentParser(
         prog="make bench-peers", description="This program beside others, on this machine now."
     )

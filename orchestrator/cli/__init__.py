@@ -1,1 +1,2 @@
-"""The command line: parses, calls what does the work, shows its outcome. What is heavy is imported late."""
+"""The command line: parses options, calls the operation, and shows its outcome. Modules that load slowly are imported
+late."""

@@ -1,6 +1,7 @@
-"""What a shell completes a word to: names from the inventory and from the record. Nothing is connected to or changed.
+"""Completions for a shell: names from the inventory and from the record. Completion connects to no device and changes
+nothing.
 
-Whatever is wrong with a file that is read here, the command itself says; a shell that completes a word says nothing.
+Completion reports no mistake in a file, because the shell cannot show it. The command itself reports the mistake.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ _RUNS = 20
 
 
 def services(ctx: typer.Context, incomplete: str) -> list[str]:
-    """Names of services, of the pair that is named before."""
+    """Names of services. If a pair was typed before, only services of that pair."""
     pair = ctx.params.get("pair")
     return _fitting(
         ctx, incomplete, lambda of: (s for one in of.pairs if pair in (None, one.name) for s in one.services)

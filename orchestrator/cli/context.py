@@ -1,7 +1,7 @@
-"""What a command takes from its context when it needs neither journal nor sites.
+"""Tools from the context for a command that needs neither journal nor sites.
 
 The other tools come from ``orchestrator.cli.tools``, which loads the models of runs, sites and readings. For a command
-that reads only files that would take longer than its work. This file must never import that module at run time.
+that only reads files, this import would take longer than the work. This file must never import that module at run time.
 """
 
 from __future__ import annotations
@@ -16,12 +16,12 @@ if TYPE_CHECKING:
 
     from orchestrator.operations.runtime import Tools
 
-# In the context of a command: who receives a copy of what is sent to devices.
+# The key in a command's context of the log that receives a copy of the exchanges with devices.
 WIRE = "orchestrator.wire"
 
 
 def clock_of(context: typer.Context) -> Clock:
-    """The clock of the tools that the caller of the command line gives, or that of this machine."""
+    """The clock of the caller's tools, or the clock of this machine."""
     tools: Tools | None = context.obj
     if tools is None:
         return SystemClock()

@@ -1,6 +1,6 @@
 """The options that installed families add to the commands that move services.
 
-They are made when one of them is typed, or shown in a help: whoever types none of them waits for no family.
+They are made only if one of them is typed or shown in a help. Other commands do not load the families.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ def of_kind(kind: Kind) -> type[TyperCommand]:
 
 
 def of_answers() -> type[TyperCommand]:
-    """The class of the command that takes answers for a run that is under way."""
+    """The class of the command that takes answers for an unfinished run."""
     return _command(_answers)
 
 
@@ -54,15 +54,15 @@ def _command(offered: Callable[[], Offered]) -> type[TyperCommand]:
 
     class _Command(GroupedCommand):
         def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-            """Without the options of families, where nothing is typed that could be one."""
+            """Parse without the options of families if no typed word could be such an option."""
             ctx.meta[_PLAIN] = _is_plain(super().get_params(ctx), args)
             rest = super().parse_args(ctx, args)
             ctx.meta[_GIVEN] = self._taken(ctx)
-            ctx.meta[_PLAIN] = False  # who asks for the options now wants to show them
+            ctx.meta[_PLAIN] = False  # later calls want all options, because they show them
             return rest
 
         def get_params(self, ctx: Any) -> list[Any]:
-            """Its own options, those of families, and then those that every run has."""
+            """The command's own options, then the options of families, then the options of every run."""
             own = super().get_params(ctx)
             if ctx.meta.get(_PLAIN):
                 return cast("list[Any]", own)
@@ -70,7 +70,8 @@ def _command(offered: Callable[[], Offered]) -> type[TyperCommand]:
             return [*own[:run], *_added(own, options()), *own[run:]]
 
         def _taken(self, ctx: Any) -> Mapping[str, str]:
-            """The command's function knows its own options only; ``given_of`` has the others."""
+            """Remove the options of families and return them, because the command's function does not know them.
+            ``given_of`` returns them to the command."""
             if ctx.meta[_PLAIN]:
                 return {}
             added = _added(super().get_params(ctx), options())
@@ -80,19 +81,19 @@ def _command(offered: Callable[[], Offered]) -> type[TyperCommand]:
 
 
 def _is_plain(own: Sequence[Any], typed: Sequence[str]) -> bool:
-    """Is every word that starts as an option does one of the command's own, and none of them its help?"""
+    """Are all typed options the command's own, and none of them ``--help``?"""
     flags = {flag for one in own if one.name != "help" for flag in (*one.opts, *one.secondary_opts)}
     return all(word.partition("=")[0] in flags for word in typed if word.startswith("-"))
 
 
 def _added(own: Sequence[Any], options: Sequence[Any]) -> Sequence[Any]:
-    """A family takes no option from the command itself."""
+    """The options of families without those that the command itself has."""
     taken = {flag for one in own for flag in one.opts}
     return [one for one in options if not taken.intersection(one.opts)]
 
 
 def given_of(context: typer.Context) -> Mapping[str, str]:
-    """What was given of the options of families, by flag."""
+    """The typed options of families, by flag."""
     given: Mapping[str, str] = context.meta[_GIVEN]
     return given
 
@@ -109,7 +110,7 @@ def _given(offered: Offered, values: Mapping[str, object]) -> Mapping[str, str]:
 
 
 def _made(offered: Offered) -> Sequence[Any]:
-    """typer makes options from a signature, so one is put together here."""
+    """The options as typer parameters. typer makes options from a signature, so this function builds a signature."""
 
     def command(**given: object) -> None:
         del given
@@ -122,7 +123,7 @@ def _made(offered: Offered) -> Sequence[Any]:
 
 
 def _parameter(offered: Sequence[tuple[str, MoveOption]]) -> inspect.Parameter:
-    """One flag, with the families that have it; where there are several, the first one says what it is."""
+    """One flag, with the families that have it. If several families have it, the first one defines its help and type."""
     option = offered[0][1]
     help_text = f"{', '.join(name for name, _ in offered)}: {option.help}"
     told = typer.Option(option.flag, help=help_text, metavar=option.metavar or None, rich_help_panel=DECIDE)

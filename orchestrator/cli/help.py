@@ -1,7 +1,7 @@
-"""Help in groups: commands by when they are needed, options by what they are about.
+"""Help in groups: commands grouped by the time of their use, options grouped by topic.
 
-typer has groups of its own (``rich_help_panel``), but draws them with rich, which takes longer to load than all of the
-help. So the groups are typer's, and they are printed here.
+typer has its own groups (``rich_help_panel``), but draws them with rich, and rich takes longer to load than the whole
+help. So this module prints typer's groups without rich.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ WHAT, DECIDE, SEVERAL, APPROVAL, OUTPUT = (
     "Approval by others",
     "Output and logs",
 )
-# Options are understood under these words too, and help does not list them.
+# The program still accepts these old option names, but help does not list them.
 OLD_WORDS = frozenset({"--from", "--failed", "--to"})
 
 _Row = tuple[str, str]
@@ -38,23 +38,23 @@ class GroupedCommand(TyperCommand):
     """A command whose help lists its options in groups."""
 
     def format_options(self, ctx: Any, formatter: Any) -> None:
-        """The sections of arguments and options, in the order in which their groups come up."""
+        """Write the sections of arguments and options, in the order in which their groups first occur."""
         for title, rows in option_groups(self, ctx).items():
             with formatter.section(title):
                 formatter.write_dl(rows)
 
 
 class GroupedCommands(TyperGroup):
-    """A list of commands in groups; those without one are just commands."""
+    """A list of commands in groups. Commands without a group are listed under "Commands"."""
 
-    summaries: Mapping[str, Any] | None = None  # the commands with only their texts, for a list
+    summaries: Mapping[str, Any] | None = None  # the commands with their texts only, for a list
 
     def list_commands(self, ctx: Any) -> list[str]:
-        """Their names, in the order in which they are registered."""
+        """The names of the commands, in the order of registration."""
         return list(self.commands)
 
     def format_commands(self, ctx: Any, formatter: Any) -> None:
-        """A section for each group."""
+        """Write a section for each group."""
         groups = command_groups(self, ctx)
         width = max((len(name) for rows in groups.values() for name, _ in rows), default=0)
         limit = formatter.width - 6 - width
@@ -92,7 +92,7 @@ def _rows(command: Any, ctx: Any) -> Iterator[tuple[str, _Row]]:
         shown = parameter if is_argument else _without_old_words(parameter)
         row = shown.get_help_record(ctx)
         if row is not None and is_argument:
-            row = row[0].split(" <")[0], row[1]  # its type is plain from its name
+            row = row[0].split(" <")[0], row[1]  # the name of an argument already shows its type
         if row is not None:
             yield _title(parameter) or ("Arguments" if is_argument else "Options"), row
 

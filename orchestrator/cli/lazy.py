@@ -1,7 +1,7 @@
-"""The tree of commands, of which only what is used is built.
+"""The tree of commands, which builds a command only when it is used.
 
-typer builds every command with every option before it looks at what was typed. Help lists names and summaries, and a
-command line names one command, so here each is built when it is asked for. What is built is typer's own.
+typer builds every command with every option before it reads the typed words. But help needs only names and summaries,
+and a command line names one command. So this module builds each command on first use, with typer's own functions.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ def command_tree(app: typer.Typer) -> GroupedCommands:
 
 
 class _WhenUsed(MutableMapping[str, Command]):
-    """Commands by name; each is built when it is read, once."""
+    """Commands by name. Each command is built once, when it is first read."""
 
     def __init__(self, builders: Mapping[str, Callable[[], Command]]) -> None:
         self._builders = dict(builders)
@@ -84,7 +84,7 @@ def _without_commands(app: typer.Typer) -> typer.Typer:
 
 
 def _summary(info: CommandInfo) -> CommandInfo:
-    """The command with its text and without its options, which take most of the time."""
+    """The command with its text and without its options, because options take most of the time."""
     summary = copy.copy(info)
     summary.name = _name_of(info)
     summary.help = info.help or inspect.getdoc(info.callback)
@@ -107,4 +107,4 @@ def _name_of(info: CommandInfo) -> str:
 
 
 def _do_nothing() -> None:
-    """Stands for a command of which only the text is read."""
+    """The callback of a command of which only the text is used."""

@@ -1,6 +1,6 @@
-"""The ``failover`` command: its list of commands, and the one door through which every error leaves.
+"""The ``failover`` command: its list of commands, and the only place that reports errors.
 
-Importing this module must stay cheap: ``failover --help`` is typed at three in the morning too.
+Importing this module must stay fast, because an operator also types ``failover --help`` during an outage.
 """
 
 from __future__ import annotations
@@ -147,14 +147,14 @@ pipeline.register(app)
 
 @cache
 def _command() -> Callable[..., Any]:
-    """The tree of commands. Whoever runs more than one command in a process makes it once."""
+    """The tree of commands. A process that runs several commands makes it once."""
     return command_tree(app)
 
 
 def main(arguments: Sequence[str] | None = None, tools: Tools | None = None) -> int:
-    """Run one command and return its exit code. ``tools``: what it works with, if not this process's own.
+    """Run one command and return its exit code. ``tools`` replaces this process's own tools.
 
-    Deliberate errors become one sentence, a hint and their exit code; anything else is a bug, and says so.
+    A deliberate error becomes one sentence, a hint and its exit code. Any other error is a bug, and is reported as a bug.
     """
     started = SystemClock().now()
     typed = in_front(sys.argv[1:] if arguments is None else arguments)
@@ -167,7 +167,7 @@ def main(arguments: Sequence[str] | None = None, tools: Tools | None = None) -> 
         return _ended(end, as_json="--json" in typed)
     except FailoverError as error:
         if isinstance(error, OutputLost) and error.is_reader_gone:
-            return 0  # `| head` has seen enough
+            return 0  # the reader, such as `| head`, has closed the pipe
         return _failed(error, as_json="--json" in typed)
     except Exception as error:  # noqa: BLE001 - the other of the two doors: a bug must still end in a sentence
         replaced = replacement(error, started)
@@ -186,7 +186,7 @@ def main(arguments: Sequence[str] | None = None, tools: Tools | None = None) -> 
 
 @contextmanager
 def _private_files() -> Iterator[None]:
-    """Whatever a command leaves behind, evidence and reports among it, is its account's alone."""
+    """Within the block, only this account can read the files that a command writes, such as evidence and reports."""
     before = os.umask(0o077)
     try:
         yield
@@ -196,8 +196,8 @@ def _private_files() -> Iterator[None]:
 
 @contextmanager
 def _few_collections() -> Iterator[None]:
-    """The garbage collector runs less often. Imports make many objects that stay, and each collection visits all of them
-    and finds nothing: a tenth of the time of a command of half a second."""
+    """Within the block, the garbage collector runs less often. Imports make many permanent objects, and each collection
+    visits all of them and frees nothing. That takes a tenth of the time of a command of half a second."""
     thresholds = gc.get_threshold()
     gc.set_threshold(_OBJECTS_BETWEEN_COLLECTIONS, *thresholds[1:])
     try:
@@ -207,9 +207,10 @@ def _few_collections() -> Iterator[None]:
 
 
 def _ended(end: SystemExit, *, as_json: bool) -> int:
-    """A command ended by itself, or the typed text is no command: that is reported already, but not to machines."""
+    """The exit code of a command that ended by itself, or of text that is no command. typer has already reported the
+    mistake as text, so only the JSON result is written here."""
     if isinstance(end.__context__, BrokenPipeError):
-        return 0  # no one reads the help any more
+        return 0  # the reader of the help has closed the pipe
     code = end.code if isinstance(end.code, int) else 0
     misuse = getattr(end.__context__, "format_message", None)
     if as_json and misuse is not None:
@@ -225,7 +226,7 @@ def _failed(error: FailoverError, *, as_json: bool) -> int:
 
 
 def _show_error(sentence: str, hint: str, code: int, stands: Sequence[str] = ()) -> None:
-    """What a machine reads in place of a result. Where stdout itself was lost, this goes nowhere."""
+    """Write the error as JSON in place of a result. If stdout itself was lost, nothing is written."""
     left = {"stands": list(stands)} if stands else {}
     try:
         show_json({"result": {"exit_code": code, "error": sentence, "hint": hint, **left}})

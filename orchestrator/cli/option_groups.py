@@ -1,4 +1,4 @@
-"""Options that several commands share, worded once as a dataclass, and handed to each command as one value."""
+"""Options that several commands share. They are defined once as a dataclass, and each command gets them as one value."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ Command = Callable[..., None]
 
 
 def together(**shared: type) -> Callable[[Command], Command]:
-    """The command with the options of a dataclass in place of its parameter of that name.
+    """The command, with the options of a dataclass in place of the parameter of that name.
 
-    Each field is an option: annotated as one, with its default. typer takes the options from a signature, so this one
-    is put together here; it calls with keywords only.
+    Each field is an option with its annotation and default. typer takes the options from a signature, so this function
+    builds one. typer calls the command with keywords only.
     """
 
     def in_place(command: Command) -> Command:
@@ -41,5 +41,5 @@ def together(**shared: type) -> Callable[[Command], Command]:
 
 @cache
 def _fields(request: type) -> Mapping[str, inspect.Parameter]:
-    """The options of a dataclass; many commands share one."""
+    """The options of a dataclass. Many commands share one dataclass, so the result is cached."""
     return inspect.signature(request, eval_str=True).parameters

@@ -1,4 +1,4 @@
-"""The options and arguments that several commands share, worded once."""
+"""The options and arguments that several commands share, defined once."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from orchestrator.cli import completion
 from orchestrator.cli.help import DECIDE, OUTPUT, WHAT
 from orchestrator.cli.render.forms import Form
 
-# The words for a service of the procedure on paper; a plain word names one too.
+# The options for a service in the written procedure. A plain word names a service too.
 SERVICE_FLAGS = ("--vpn", "--service")
 Names = Annotated[
     list[str] | None,
@@ -106,7 +106,7 @@ OutputForm = Annotated[
     Form,
     typer.Option("--output", "-o", help="wide: everything on each line.", rich_help_panel=OUTPUT),
 ]
-# Without an active site for longer than this, the outage is red.
+# An outage that is longer than this is shown in red.
 OUTAGE_SLO = "30s"
 OutageSlo = Annotated[
     str,
@@ -119,7 +119,7 @@ Reason = Annotated[str, typer.Option("--reason", metavar="TEXT", help="Why; reco
 
 @dataclass(frozen=True, slots=True)
 class Selection:
-    """Which services of which inventory, as typed. Each field is an argument or a separate option."""
+    """The typed services and their inventory. Each field is an argument or a separate option."""
 
     names: Names = None
     named: NamedByOption = None
@@ -129,13 +129,13 @@ class Selection:
 
     @property
     def services(self) -> tuple[str, ...]:
-        """The names, however they were given."""
+        """The names from arguments and from options."""
         return (*(self.names or ()), *(self.named or ()))
 
 
 @dataclass(frozen=True, slots=True)
 class Filter:
-    """The same for commands that read every service unless some are named."""
+    """The same as ``Selection``, for commands that read every service unless some are named."""
 
     names: Names = None
     named: NamedByOption = None
@@ -144,12 +144,12 @@ class Filter:
 
     @property
     def services(self) -> tuple[str, ...]:
-        """The names, however they were given; empty: all."""
+        """The names from arguments and from options. Empty means all services."""
         return (*(self.names or ()), *(self.named or ()))
 
 
 def site_option(help_text: str, *old_words: str) -> typer.models.OptionInfo:
-    """The one word for a site where a command has only one."""
+    """The option for the site of a command that has only one site."""
     found: typer.models.OptionInfo = typer.Option(
         "--site",
         *old_words,

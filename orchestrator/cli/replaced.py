@@ -1,7 +1,7 @@
-"""Was the program replaced on disk while it ran?
+"""Detects that the program was replaced on disk while it ran.
 
-A module is loaded when it is first used. After an update under a command that waits for an answer, it may not fit those
-that run. That is no bug of either version, and the command ends with what to do.
+A module is loaded when it is first used. After an update during a command that waits for an answer, a newly loaded module
+may not fit the loaded modules. This is no bug of either version, so the command ends with an instruction.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from orchestrator.errors import ProgramReplaced
 
 
 def replacement(error: BaseException, since: float) -> ProgramReplaced | None:
-    """What to say in place of ``error`` where the file of a loaded module changed after ``since``; else None."""
+    """The error to report in place of ``error`` if the file of a loaded module changed after ``since``, else None."""
     files = {file for module in list(sys.modules.values()) if (file := getattr(module, "__file__", None))}
     if not any(_changed(Path(file), since) for file in files):
         return None
@@ -24,10 +24,11 @@ def replacement(error: BaseException, since: float) -> ProgramReplaced | None:
 
 
 def _changed(path: Path, since: float) -> bool:
-    """By the time of the file's entry, which no installer sets back. A file that is gone was replaced too."""
+    """Did the file change after ``since``? The time of its directory entry decides, because no installer sets this time
+    back. A missing file was replaced too."""
     try:
         return path.stat().st_ctime > since
     except FileNotFoundError:
         return True
-    except OSError:  # it cannot be read: it is in an archive, or in a closed folder
+    except OSError:  # the file is in an archive, or in a folder without access
         return False

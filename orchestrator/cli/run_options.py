@@ -1,4 +1,4 @@
-"""How a run starts: the options that every command that moves services has."""
+"""The options for the start of a run. Every command that moves services has them."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from orchestrator.cli.options import OUTAGE_SLO, EventsAsJson, Faults, OutageSlo
 
 @dataclass(frozen=True, slots=True)
 class Beginning:
-    """As typed. Each field is a separate option."""
+    """The typed options. Each field is a separate option."""
 
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Read, check, print every command; change nothing.")] = (
         False

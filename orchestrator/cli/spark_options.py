@@ -1,4 +1,4 @@
-"""The options that every command of the pipeline has: worded once, and handed to the command as one value."""
+"""The options of every pipeline command. They are defined once, and each command gets them as one value."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class SparkOptions:
-    """Which engine, where and how much, as typed. Each field is a separate option."""
+    """The typed options for the engine, its place and its size. Each field is a separate option."""
 
     engine: Annotated[
         str,
@@ -51,7 +51,7 @@ class SparkOptions:
     ] = None
 
     def settings(self) -> Settings:
-        """The same for the pipeline. Raises ``DefinitionError``."""
+        """The options as settings of the pipeline. Raises ``DefinitionError``."""
         from pipeline.engines.settings import settings_of
 
         return settings_of(
@@ -66,7 +66,7 @@ class SparkOptions:
 
 
 def on_spark(command: Command) -> Command:
-    """``command`` with the options of ``SparkOptions`` in place of its parameter ``spark``; a signal ends it in order."""
+    """``command`` with the options of ``SparkOptions`` in place of its parameter ``spark``. A signal ends it cleanly."""
 
     @wraps(command)
     def in_order(**given: object) -> None:

@@ -1,4 +1,4 @@
-"""What a command works with: the caller's tools, or those of this process with its state directory."""
+"""The tools of a command: the caller's tools, or the tools of this process with its state directory."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 def tools(context: typer.Context) -> Tools:
-    """The tools that whoever called the command line brought along, or those of this process."""
+    """The tools of the command line's caller, or the tools of this process."""
     brought = context.obj if isinstance(context.obj, Tools) else make_tools()
     found = replace(brought, tell=say, witness=context.meta.get(WIRE, brought.witness))
     redact_with(found.secrets.redactor)
@@ -30,7 +30,7 @@ def tools(context: typer.Context) -> Tools:
 
 
 def make_tools() -> Tools:
-    """The tools of this process, with a state directory that no one else can write to."""
+    """The tools of this process, with a state directory that no other account can write to."""
     ask = (lambda what: getpass.getpass(f"{what}: ")) if is_attended() else None
     return Tools(_state_directory(), SystemClock(), SecretStore(ask), Registry())
 

@@ -1,6 +1,6 @@
-"""``-v``, ``-vv`` and ``--log-file``: what is sent to devices and what they answer, without secrets.
+"""``-v``, ``-vv`` and ``--log-file``: the requests to devices and their answers, without secrets.
 
-``-v`` has a line for each exchange, ``-vv`` the answers too; the file always has both. These options are understood
+``-v`` shows a line for each exchange, and ``-vv`` also the answers. The file always has both. These options may be
 anywhere on the command line.
 """
 
@@ -25,7 +25,7 @@ _FILE = "--log-file"
 
 
 def in_front(arguments: Sequence[str]) -> list[str]:
-    """The command line with these options before the command, wherever they were typed."""
+    """The command line, with these options moved before the command."""
     front: list[str] = []
     kept: list[str] = []
     rest = iter(arguments)
@@ -42,7 +42,8 @@ def in_front(arguments: Sequence[str]) -> list[str]:
 
 
 class WireLog:
-    """Hears every exchange, from any thread. ``level`` 1: a line each; 2: the answers too. ``path``: where both go."""
+    """Logs every exchange, from any thread. ``level`` 1 shows a line for each exchange, 2 also the answers. The file at
+    ``path`` gets both."""
 
     def __init__(self, level: int, path: Path | None) -> None:
         self._level = level
@@ -51,7 +52,7 @@ class WireLog:
         self._is_silent = True
 
     def heard(self, exchange: Exchange) -> None:
-        """One more. A file that can no longer be written to is reported once."""
+        """Log one exchange. A file that can no longer be written to is reported once."""
         lines = [_headline(exchange), *(f"    {line}" for line in redacted(exchange.answer).splitlines())]
         with self._lock:
             self._is_silent = False
@@ -60,7 +61,7 @@ class WireLog:
             self._write(lines, exchange.answered_at)
 
     def close(self) -> None:
-        """Nothing more is heard. A file to which nothing was written is explained."""
+        """End the log. If nothing was written to the file, say why."""
         if self._file is not None and self._is_silent:
             say("nothing for the log file: no device was connected to (a simulated pair has none)")
         if self._file is not None:
@@ -88,7 +89,7 @@ def _opened(path: Path) -> TextIO:
 
 
 def _headline(exchange: Exchange) -> str:
-    """``NY_Appliance1> show version: 12 lines, 34 ms``."""
+    """The line of an exchange, such as ``NY_Appliance1> show version: 12 lines, 34 ms``."""
     took = f"{max(0.0, exchange.answered_at - exchange.asked_at) * 1000:.0f} ms"
     sent = redacted(exchange.sent).strip().replace("\n", " ") or "(connect)"
     where = exchange.prompt.strip() or f"{exchange.device}>"

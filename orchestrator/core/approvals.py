@@ -1,8 +1,8 @@
-"""Four eyes: how far people have come with agreeing to a plan, as an immutable value. A fold of a run's own events.
+"""The state of the approval of a plan by other people, as an immutable value. A fold of a run's own events.
 
-The question is a gate of the run, not of a lane: what is agreed to is the whole plan. Each approval is bound to the
-digest of the plan it was given for, and an event that does not fit what was asked is not allowed, so that a forged or
-a late one cannot count. Pure.
+The question is a gate of the run, not of a lane, because people approve the whole plan. Each approval is bound to the
+digest of its plan. An event that does not fit the question is not allowed, so a forged or late approval cannot count.
+Pure.
 """
 
 from __future__ import annotations
@@ -17,9 +17,10 @@ APPROVAL_GATE = "approval"
 
 @dataclass(frozen=True, slots=True)
 class Approvals:
-    """``gate``: the question, while it is open. ``given``: who has agreed to it. ``decided``: its outcome, for the
-    plan with the digest ``plan``. ``changers``: accounts that changed the plan after it was asked for; ``leaders``: those
-    that have led the run. ``before``: what was agreed to before other decisions were asked about."""
+    """``gate``: the question, while it is open. ``given``: the approvals so far. ``decided``: the outcome, for the plan
+    with the digest ``plan``. ``changers``: accounts that changed the plan after the run was asked for. ``leaders``:
+    accounts that have led the run. ``before``: the approval of the present decisions, while people are asked about other
+    decisions."""
 
     gate: ev.GateOpened | None = None
     given: tuple[ev.ApprovalGiven, ...] = ()
@@ -31,26 +32,27 @@ class Approvals:
 
     @property
     def sought(self) -> ev.ApprovalSought | None:
-        """What is asked, while the question is open."""
+        """The approval that is asked for, while the question is open."""
         return None if self.gate is None else self.gate.approval
 
     @property
     def is_granted(self) -> bool:
-        """May the run start, as far as people are concerned?"""
+        """Is the plan approved, or was it started with ``break-glass``?"""
         return self.decided is not None and self.decided.ruling.choice != "deny"
 
     @property
     def is_denied(self) -> bool:
-        """A person said no, or too few said yes in time."""
+        """Has a person denied the plan, or have too few people approved it in time?"""
         return self.decided is not None and self.decided.ruling.choice == "deny"
 
     @property
     def is_glass_broken(self) -> bool:
-        """Was it started without the others? Then what follows takes no one else either."""
+        """Was the run started with ``break-glass``? Then its later decisions need no other approver either."""
         return self.decided is not None and self.decided.ruling.choice == "break-glass"
 
     def stake_of(self, requester: str, account: str) -> str:
-        """What ``account`` has done for this run that makes their word on it no second one, or empty."""
+        """Why ``account`` may not approve this run: an earlier act of this account for the run. Empty: the account
+        may."""
         if account == requester:
             return "asked for this run"
         if account in self.changers:
@@ -59,7 +61,7 @@ class Approvals:
 
 
 def fold_approvals(approvals: Approvals, event: ev.Event) -> Approvals:
-    """The approvals after ``event``; unchanged by events that are about something else. Raises ``IllegalTransition``."""
+    """The approvals after ``event``. Events on other subjects change nothing. Raises ``IllegalTransition``."""
     match event:
         case ev.GateOpened():
             if approvals.gate is not None or event.approval is None:
@@ -82,20 +84,20 @@ def fold_approvals(approvals: Approvals, event: ev.Event) -> Approvals:
             return replace(approvals, gate=None, given=(), decided=None, plan="")
         case ev.PolicyChanged():
             changers = (*approvals.changers, event.account) if event.account else approvals.changers
-            # With other terms the earlier reports are no longer valid.
+            # With other terms the earlier decision is no longer valid.
             decided = approvals.decided if event.approval is None else None
             return replace(approvals, changers=changers, decided=decided)
         case ev.RunStarted():
             leaders = (*approvals.leaders, event.account) if event.account else approvals.leaders
-            # What was denied to a run that continues is asked once more.
+            # A run that is resumed after a denial asks again.
             return replace(approvals, leaders=leaders, decided=None if approvals.is_denied else approvals.decided)
         case _:
             return approvals
 
 
 def _as_before(approvals: Approvals) -> Approvals:
-    """Other decisions are no longer asked about: what was agreed to before stands."""
-    assert approvals.before is not None  # by who asks
+    """The question about other decisions has ended without approval: the earlier approval applies again."""
+    assert approvals.before is not None  # the callers check
     return replace(approvals.before, changers=approvals.changers, leaders=approvals.leaders)
 
 

@@ -1,4 +1,4 @@
-"""What is left of a number, how fast it falls, when it will reach zero, and when to read it again. Pure."""
+"""The estimate of a drain: how much is left, how fast it falls, when it reaches zero, when to read again. Pure."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ Samples = Sequence[tuple[float, float]]
 
 
 def number_left(follows: Progress, seen: Iterable[Seen]) -> float | None:
-    """What is left of the number that a wait follows, by one round of readings; None: unknown."""
+    """The rest of the number that a wait follows, by one round of readings; None: unknown."""
     found = {(one.on, one.reading): one for one in seen}
     own = _number(found.get((follows.on, follows.reading)), follows.field)
     if own is None or follows.up_to is None:
@@ -26,8 +26,8 @@ def number_left(follows: Progress, seen: Iterable[Seen]) -> float | None:
 def value_elsewhere(
     other: Elsewhere, seen: Mapping[tuple[Side, str], Seen], compared: tuple[Side, str]
 ) -> object | None:
-    """The value of the other site that the reading ``compared`` is compared with. None: unknown, as it is where it was
-    asked for later than that reading: the site may have issued more in between."""
+    """The value of the other site that the reading ``compared`` is compared with. None: unknown. The value is also
+    unknown if it was asked for later than ``compared``: the other site may have issued more in between."""
     there, here = seen.get((other.on, other.reading)), seen.get(compared)
     if there is None or here is None or there.asked_at > here.asked_at:
         return None
@@ -42,7 +42,7 @@ def _number(seen: Seen | None, field: str) -> float | None:
 
 @dataclass(frozen=True, slots=True)
 class Forecast:
-    """``rate``: messages per second leaving, None when unknown. ``eta``: seconds from the last reading to zero."""
+    """``rate``: how fast ``depth`` falls, per second; None: unknown. ``eta``: seconds from the last reading to zero."""
 
     depth: float
     rate: float | None
@@ -50,10 +50,10 @@ class Forecast:
 
 
 def forecast(samples: Samples) -> Forecast | None:
-    """What the readings so far say; None when there are none.
+    """The forecast from the readings so far; None when there are none.
 
-    The rate is taken over the newest half of the samples but at least two, so that it follows a change of speed and
-    is not thrown by one odd reading.
+    The rate is taken over the newest half of the samples, but at least two. So it follows a change of speed, and one odd
+    reading does not distort it.
     """
     if not samples:
         return None
@@ -70,9 +70,9 @@ def forecast(samples: Samples) -> Forecast | None:
 
 
 def next_look(samples: Samples, *, shortest: float, longest: float) -> float:
-    """Seconds from the last reading to the next: when the number should be zero, within the given bounds."""
+    """Seconds from the last reading to the next: the time until the number should be zero, within the given bounds."""
     seen = forecast(samples)
     if seen is None or seen.eta is None:
-        # Nothing to go by: look soon the first time, then at the slowest pace.
+        # Without a rate: read again soon the first time, then at the longest interval.
         return shortest if len(samples) < 2 else longest
     return min(max(seen.eta, shortest), longest)

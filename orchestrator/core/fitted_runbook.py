@@ -1,5 +1,5 @@
-"""A runbook as it fits the two sites of a plan: what only their declarations know is written into it before it is
-recorded, so that a dry run shows it, people approve it, and a resume needs nothing else."""
+"""A runbook fitted to the two sites of a plan: details that only the sites' declarations know are written into the
+runbook before it is recorded. So a dry run shows them, people approve them, and a resume needs nothing else."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from orchestrator.model.runbook import Runbook, Side, Step, Undo
 
 
 def fitted(runbook: Runbook, actions: Mapping[Side, Mapping[str, ActionSpec]]) -> Runbook:
-    """``runbook`` with the undo that a site's own command names, and without claims on what belongs to one service."""
+    """``runbook`` with the undo that a site's own command declares, and without claims on things of a single service."""
     point = next((index for index, step in enumerate(runbook.steps) if step.point_of_no_return), len(runbook.steps))
     steps = [_fitted(step, actions, is_before=index < point) for index, step in enumerate(runbook.steps)]
     return runbook.model_copy(update={"steps": tuple(steps)})

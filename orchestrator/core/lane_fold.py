@@ -1,4 +1,4 @@
-"""One lane as a fold of its events: what each of them makes of it, and which it does not allow.
+"""One lane as a fold of its events: how each event changes the lane, and which events are not allowed.
 
 Pure: no time of its own, no I/O, no randomness, no decisions. A record that the lifecycle table does not allow raises
 ``IllegalTransition`` before anything else sees it.
@@ -16,12 +16,12 @@ from orchestrator.errors import IllegalTransition
 from orchestrator.model import events as ev
 from orchestrator.model.outcome import Effect
 
-# Enough readings of the gauge to see a rate through noise, few enough to follow a change of it.
+# Enough readings of the gauge to compute a rate despite noise, and few enough to follow a change of the rate.
 GAUGE_SAMPLES = 12
 
 
 def _with(lane: Lane, **changes: Any) -> Lane:
-    """``dataclasses.replace`` without going through ``__init__``: the hottest line of a run of a thousand lanes."""
+    """``dataclasses.replace`` without ``__init__``: a run of a thousand lanes spends most of its time here."""
     changed = object.__new__(Lane)
     object.__setattr__(changed, "__dict__", lane.__dict__ | changes)
     return changed
@@ -38,11 +38,11 @@ def fold_lane(lane: Lane, event: ev.Event, at: float) -> Lane:
 
 
 def _enter(lane: Lane, stage: Stage, at: float, **changes: Any) -> Lane:
-    """A new stage: whatever was read before it is stale from now on."""
+    """A new stage: all earlier readings are stale from now on."""
     return _with(lane, stage=stage, stage_at=at, known_at=at, mark=lane.mark + 1, seen=(), seen_mark=-1, **changes)
 
 
-# What belongs to one attempt of a step, and what it is at the start of each.
+# The fields that belong to one attempt of a step, with their values at the start of an attempt.
 _NEW_ATTEMPT: Mapping[str, Any] = {
     "gates": (),
     "gauge": (),
@@ -87,8 +87,8 @@ def _lane_resumed(lane: Lane, event: ev.LaneResumed, at: float) -> Lane:
         at,
         status=status,
         step_at=at,
-        # The time that the earlier process watched, on its own clock: this one may be on another machine. Time in which
-        # no process watched does not count.
+        # Keep the time for which the earlier process watched, by the clock of that process: this process may run on
+        # another machine. Time without a process does not count.
         left_at=at - max(0.0, lane.seen_at - lane.left_at),
         seen_at=at,
         moved_at=at,
@@ -102,13 +102,13 @@ def _lane_resumed(lane: Lane, event: ev.LaneResumed, at: float) -> Lane:
 
 
 def _in_doubt_from(intent: Intent, at: float) -> Intent:
-    """An intent as the process that resumes the run has it: its clock may be ahead of the one before it, so what is in
-    doubt has its whole time again."""
+    """The intent for the process that resumes the run. The clock of this process may be ahead of the earlier one, so the
+    settle time of a doubtful action starts again."""
     return replace(intent, ended_at=at) if intent.effect is Effect.DOUBTFUL and not intent.disproved else intent
 
 
 def _prove_doubts_first(lane: Lane) -> Lane:
-    """A step that failed in doubt starts with the proof again, never with the action."""
+    """A step that failed while its action was in doubt starts again with the proof, never with the action."""
     in_doubt = lane.intents and lane.intents[-1].may_have_obeyed and lane.intents[-1].item is None
     return _with(lane, stage=Stage.PROVE) if lane.stage is Stage.REQUIRE and in_doubt else lane
 
@@ -118,7 +118,8 @@ def _abort_asked(lane: Lane, event: ev.AbortAsked, at: float) -> Lane:
 
 
 def _abort_declined(lane: Lane, event: ev.AbortDeclined, at: float) -> Lane:
-    # It may have been asked whether it could leave. Others may count on that, so it claims again what it relies on.
+    # The lane may have asked the journal whether it could ``leave``. Other services may rely on that answer, so the lane
+    # claims again everything that it relies on.
     return _with(lane, abort=None, claimed=frozenset())
 
 
@@ -164,14 +165,14 @@ def _observed(lane: Lane, event: ev.Observed, at: float) -> Lane:
     }
     if event.gauge is not None:
         changes["gauge"] = (*lane.gauge, (asked, event.gauge))[-GAUGE_SAMPLES:]
-        # Lower than all before it, or a depth that only wavers would pass for progress, however slowly it does.
+        # Only a new lowest number is progress. A number that goes up and down is not.
         if lane.low is None or event.gauge < lane.low:
             changes |= {"low": event.gauge, "moved_at": at, "stalled": False, "waiting_since": None}
     return _with(lane, **changes)
 
 
 def _readings_expired(lane: Lane, event: ev.ReadingsExpired, at: float) -> Lane:
-    # Only what a device was slow to tell counts: a process that was away, or lanes that wait, say nothing about devices.
+    # Only slow devices count. A process that was suspended, or lanes that wait, show nothing about the devices.
     expired = lane.expired + 1 if event.is_slow else 0
     return _enter(lane, lane.stage, at, expired=expired, goal_since=None)
 
@@ -184,7 +185,7 @@ def _site_claimed(lane: Lane, event: ev.SiteClaimed, at: float) -> Lane:
     held = tuple(place for place in lane.holds if place != (event.on, event.thing))
     holds = (*held, (event.on, event.thing)) if event.claim == "hold" else held
     claimed = lane.claimed | {(event.thing, event.claim)}
-    # A new stage: what was read before the claim may have changed until it was granted.
+    # A new stage: earlier readings may have become wrong before the claim was granted.
     return _enter(lane, lane.stage, at, holds=holds, claimed=claimed)
 
 
@@ -226,7 +227,7 @@ def _point_of_no_return(lane: Lane, event: ev.PointOfNoReturnPassed, at: float) 
 def _step_done(lane: Lane, event: ev.StepDone, at: float) -> Lane:
     has_changed = any(intent.may_have_obeyed for intent in lane.intents)
     undo = (*lane.undo, event.step) if event.reversible else lane.undo
-    # What was done to items was decided on one by one, and is final by those decisions.
+    # Each action on an item was decided separately and is final, so the step does not count as left changed.
     is_left = has_changed and not event.reversible and all(intent.item is None for intent in lane.intents)
     left = (*lane.left, event.step) if is_left else lane.left
     return _next_step(lane, at, undo=undo, left=left, changed=lane.changed or event.reversible or has_changed)
@@ -247,14 +248,15 @@ def _guard_broke(lane: Lane, event: ev.GuardBroke, at: float) -> Lane:
 
 
 def _guard_healed(lane: Lane, event: ev.GuardHealed, at: float) -> Lane:
-    # With a number to follow, a guard that holds again is no progress by itself: one that flaps would be waited for
-    # without an end.
+    # With a gauge, a guard that holds again is not progress by itself. Otherwise the lane would wait without end for a
+    # guard that breaks and heals repeatedly.
     since = lane.waiting_since if lane.gauge else None
     return _with(lane, guard_broke_at=None, waiting_since=since, moved_at=_moved_at(lane, at))
 
 
 def _moved_at(lane: Lane, at: float) -> float:
-    """While the guard is broken nothing can move: that time does not count against the gauge, and all before does."""
+    """When the gauge last moved, for the stall time. The gauge cannot move while the guard is broken, so that time does
+    not count. The time before the guard broke does count."""
     return at if lane.guard_broke_at is None else at - max(0.0, lane.guard_broke_at - lane.moved_at)
 
 
@@ -271,12 +273,12 @@ def _gate_decided(lane: Lane, event: ev.GateDecided, at: float) -> Lane:
     gates = tuple(gate for gate in lane.gates if (gate.gate, gate.item) != (event.gate, event.item))
     lane = _with(lane, gates=gates)
     if event.ruling.choice == "accept" and lane.status == "reverting":
-        return _with(lane, left=())  # what stays changed is accepted by a person
+        return _with(lane, left=())  # a person accepted the changes that are not undone
     if event.ruling.choice == "revert":
         said = f"decided by {event.ruling.by}: revert ({event.ruling.reason})"
         return _with(lane, turning=said if asked is None else f"{asked.why}; {said}")
     if event.item is not None and event.ruling.choice == "stop":
-        return lane  # whoever stops has not decided, and is asked again after a resume
+        return lane  # ``stop`` is not a decision on the item: the question comes again after a resume
     if event.item is not None:
         return _with(lane, rulings={**lane.rulings, (event.step, event.item): event.ruling})
     if event.ruling.choice == "wait":
@@ -302,7 +304,7 @@ def _escalated(lane: Lane, event: ev.Escalated, at: float) -> Lane:
 
 def _revert_started(lane: Lane, event: ev.RevertStarted, at: float) -> Lane:
     reverting = _next_undo(lane, at, event.undo)
-    # A service that is rolled back relies on nothing any more.
+    # A service that is rolled back no longer relies on any thing of a site.
     status = _move(lane, "revert")
     return _with(reverting, status=status, reason=event.why, left=event.left, holds=(), turning="", abort=None)
 

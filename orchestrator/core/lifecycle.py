@@ -1,7 +1,7 @@
-"""The lifecycle of lanes and runs: one table each, and a referee that lets nothing pass that has no row.
+"""The lifecycle of lanes and runs: one table each, and a referee that refuses every transition without a row.
 
-``transitions`` is the referee and nothing more: no automatic transitions, no queue, no callbacks. Effects never
-happen here. The diagrams in ``docs/explanation/lifecycle.md`` are rendered from these tables.
+The package ``transitions`` only checks the tables: no automatic transitions, no queue, no callbacks. Nothing here has
+side effects. The diagrams in ``docs/explanation/lifecycle.md`` are rendered from these tables.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from orchestrator.errors import IllegalTransition
 
 
 class Row(NamedTuple):
-    """In state ``source``, ``trigger`` leads to ``dest``; ``comment`` says when that happens."""
+    """In state ``source``, ``trigger`` leads to ``dest``. ``comment`` says when."""
 
     source: str
     trigger: str
@@ -67,7 +67,7 @@ END_TRIGGERS = {
 
 
 class Referee:
-    """Says where a trigger leads, by the table, or raises ``IllegalTransition``."""
+    """Gives the state to which a trigger leads, by the table, or raises ``IllegalTransition``."""
 
     def __init__(self, name: str, table: tuple[Row, ...]) -> None:
         seen = {(row.source, row.trigger) for row in table}
@@ -75,7 +75,7 @@ class Referee:
             # transitions silently ignores a second row with the same source and trigger
             raise ValueError(f"the {name} table has two rows for one state and trigger")
         self._name = name
-        # Asked once for each row and remembered: a machine holds one state at a time, and several threads may fold.
+        # Computed once for all rows, because a machine holds only one state at a time and several threads may fold.
         self._verdicts = _verdicts(name, table)
 
     def next(self, status: str, trigger: str) -> str:
@@ -87,7 +87,7 @@ class Referee:
 
 
 def _verdicts(name: str, table: tuple[Row, ...]) -> Mapping[tuple[str, str], str]:
-    """Where ``transitions`` says that each row leads. Raises ``ValueError`` for a row that it does not follow."""
+    """The next state for each row, as ``transitions`` computes it. Raises ``ValueError`` if it differs from the row."""
     seat = _Seat()
     machine = Machine(
         model=seat,
@@ -108,7 +108,7 @@ def _verdicts(name: str, table: tuple[Row, ...]) -> Mapping[tuple[str, str], str
 
 
 class _Seat:
-    """Whom the machine asks: it holds one status at a time and nothing else."""
+    """The object whose status the machine changes. It holds one status at a time and nothing else."""
 
     status: str
 

@@ -1,6 +1,6 @@
-"""How the two ends of a service are, judged once from the facets of what both report. Pure; it knows no family.
+"""The state of the two ends of a service, judged once from the facets of their readings. Pure, for any family.
 
-A field that neither end reports has no say; one that an end should report and does not makes the verdict unknown.
+A field that neither end reports does not count. If an end does not report a field that it should, the verdict is unknown.
 """
 
 from __future__ import annotations
@@ -24,10 +24,10 @@ Serving = Literal["first", "second", "both", "none", "unknown"]
 
 @dataclass(frozen=True, slots=True)
 class End:
-    """One site's end of a service; None is unknown. ``in_part``: some of its doors are open, others are not.
-    ``unit``: what ``backlog`` counts; ``mark`` and ``reached``: its own last number, and the one that it has of its
-    mate's; ``blocked``: its writers wait, as its mate is away; ``managers``: those beside this program, each with
-    whether it may act; ``error``: what was not read."""
+    """One site's end of a service; None is unknown. ``in_part``: the site lets in some of its clients, but not others.
+    ``unit``: the unit of ``backlog``. ``mark``: the last number that this end issued. ``reached``: the last number of its
+    mate that it has. ``blocked``: its writers wait, because its mate is away. ``managers``: the managers beside this
+    program, each with its state. ``error``: the failure of a reading, or empty."""
 
     site: str
     serves: bool | None = None
@@ -47,29 +47,29 @@ class End:
 
 @dataclass(frozen=True, slots=True)
 class PairPosition:
-    """How a pair is. ``word``: ``ok``, or what is wrong or unknown, as every screen says it."""
+    """The state of a pair. ``word``: ``ok``, or the text of the problem or of the unknown value, for all screens."""
 
     serving: Serving
     word: str
 
     @property
     def is_good(self) -> bool:
-        """Was everything that counts read, and does it fit?"""
+        """Was everything that counts read, and is nothing wrong?"""
         return self.word == "ok"
 
     @property
     def is_wrong(self) -> bool:
-        """Do both sites serve where one may, or none?"""
+        """Does no site serve, or do both sites serve where only one may?"""
         is_known = not self.word.startswith("unknown")
         return is_known and (self.serving == "none" or self.word.startswith(BOTH_ACTIVE))
 
     def remarked(self, remark: str) -> str:
-        """The word with what a family adds to it; a remark alone is the word of a pair that is otherwise ok."""
+        """The word followed by ``remark``. For a pair that is otherwise ok, the remark alone."""
         return "; ".join(one for one in ("" if self.is_good else self.word, remark) if one) or self.word
 
 
 def end_of(family: Family, site: str, answers: Answers, service: str, readings: Sequence[str] | None = None) -> End:
-    """The facets of one end, from ``readings``; from all that have facets, where they are not named."""
+    """The facets of one end, from ``readings``. Without ``readings``, from all surveyed readings of the family."""
     found = {name: answers.get(name, {}).get(service) for name in readings or family.surveyed}
     values = [one for one in found.values() if isinstance(one, Reading)]
     models = family.readings
@@ -99,8 +99,8 @@ def end_of(family: Family, site: str, answers: Answers, service: str, readings: 
 
 
 def compared(family: Family, ends: tuple[End, End]) -> tuple[End, End]:
-    """Both ends, with what the mate of each lacks where only the numbers of both tell that. They were read moments apart:
-    a mate that was read later may have got what came since, too."""
+    """Both ends. If the family reports no backlog, each gets one: the numbers of this end that its mate has not reached.
+    The ends were read moments apart, so a mate that was read later may have reached later numbers too."""
     if family.offers(Facet.BACKLOG):
         return ends
     first, second = ends
@@ -122,7 +122,7 @@ def _number(values: Sequence[Reading], facet: Facet) -> int | None:
 
 
 def position_of(family: Family, ends: tuple[End, End], service: str) -> PairPosition:
-    """The one judgement: who serves, whether the link holds, what is left at the wrong end, whose writers wait."""
+    """The judgement: which site serves, whether the link holds, the backlog at the idle site, whose writers wait."""
     serving = _serving(ends)
     word = _word(family, serving, ends)
     position = PairPosition(serving, word)
@@ -177,6 +177,6 @@ def _word(family: Family, serving: Serving, ends: tuple[End, End]) -> str:
     if family.offers(Facet.LINK) and True not in links:
         return "unknown: no end reports its link"
     idle = next((end for end in ends if end.serves is False), None)
-    if idle is not None and idle.backlog:  # the serving site did not get it
+    if idle is not None and idle.backlog:  # the serving site did not get this backlog
         return f"{counted(idle.backlog, idle.unit or 'entry', '' if idle.unit else 'entries')} left at {idle.site}"
     return "ok"

@@ -1,7 +1,7 @@
-"""How the two ends of a service stand, judged once from what was read: who serves, since when no one does, when both did.
+"""The position of the two sites of a service, judged once from readings: which site serves, since when none, when both.
 
-Reports, screens and questions take their word from here, so that they agree. What a command was to do proves nothing: a
-site that was told to change is unknown until a reading shows what it is. Pure.
+Reports, screens and questions all use this judgement, so they agree. A command proves nothing: a site that was told to
+change is unknown until a reading shows its state. Pure.
 """
 
 from __future__ import annotations
@@ -21,8 +21,8 @@ from orchestrator.model.runbook import Side
 
 Serves = Literal["source", "target", "both", "none", "unknown"]
 
-# A reading shows the present for this long: as long as a changing command may rest on it (promise 15 of
-# docs/explanation/reliability.md).
+# For how long a reading counts as the present state, seconds: the age up to which a changing command may use a reading
+# (promise 15 of docs/explanation/reliability.md).
 FRESH_S = 30.0
 
 _SIDES: tuple[Side, Side] = ("source", "target")
@@ -30,8 +30,9 @@ _SIDES: tuple[Side, Side] = ("source", "target")
 
 @dataclass(frozen=True, slots=True)
 class Gap:
-    """No site was known to serve from ``since`` to ``until``, seconds since the epoch. ``had_begun``: it was so when both
-    were first read, so it started earlier. Otherwise a site served up to ``since``, and it was no longer than this."""
+    """No site was known to serve from ``since`` to ``until``, seconds since the epoch. ``had_begun``: no site served when
+    both were first read, so the gap started earlier. Otherwise a site served up to ``since``, and the gap was at most
+    this long."""
 
     since: float
     until: float
@@ -39,14 +40,15 @@ class Gap:
 
     @property
     def seconds(self) -> float:
-        """How long."""
+        """The length of the gap, seconds."""
         return self.until - self.since
 
 
 @dataclass(frozen=True, slots=True)
 class Overlap:
-    """Both sites were read active. ``first`` and ``last``: moments at which both were known to be. ``after``: the last
-    one before at which one of them was read not to be; ``until``: the first one after. None: not read."""
+    """Both sites were read active. ``first`` and ``last``: the first and the last moment at which both were known to be
+    active. ``after``: the last moment before, and ``until``: the first moment after, at which one of them was read as not
+    active. None: there is no such reading."""
 
     first: float
     last: float
@@ -55,18 +57,18 @@ class Overlap:
 
     @property
     def at_least_s(self) -> float:
-        """So long both were known to be active, seconds."""
+        """For how long both sites were active at least, seconds."""
         return self.last - self.first
 
     @property
     def at_most_s(self) -> float | None:
-        """No longer than this; None: unknown."""
+        """For how long both sites were active at most, seconds; None: unknown."""
         return None if self.after is None or self.until is None else self.until - self.after
 
 
 @dataclass(frozen=True, slots=True)
 class Queued:
-    """What waits at a site for its mate, as read at ``at``; None: it did not report it."""
+    """How many ``messages`` wait at a site for its mate, as read at ``at``. None: the site did not report the number."""
 
     messages: int | None
     at: float
@@ -74,8 +76,9 @@ class Queued:
 
 @dataclass(frozen=True, slots=True)
 class Position:
-    """Who serves, by the last readings. ``nobody_since``: since when no site is known to serve, None if one does or too
-    little was read; ``unread``: the sides of which that is not read (told to change since, or silent). ``both_since``."""
+    """Which site serves, by the last readings. ``nobody_since``: since when no site is known to serve; None if a site
+    serves or too little was read. ``unread``: the sides without a valid reading (told to change since, or silent).
+    ``both_since``: since when both sites are known to serve."""
 
     serves: Serves
     nobody_since: float | None = None
@@ -85,12 +88,13 @@ class Position:
 
 @dataclass(slots=True)
 class _End:
-    """One site, as far as is known. ``wanted``: it was told to serve, or not to, and was not read since; ``was``: what it
-    was before. ``idle_at`` and ``served_at``: when it was last read as not serving, and as serving; ``silent_at``: when
-    it did not answer. ``in_doubt``: it was told that, and up to ``doubt_until`` the command may still be on its way."""
+    """One site, as far as is known. ``wanted``: the site was told to serve, or not to serve, and was not read since.
+    ``was``: its state before that command. ``idle_at`` and ``served_at``: when it was last read as not serving, and as
+    serving. ``silent_at``: when it last did not answer. ``in_doubt``: the state that a doubtful command asked for; up to
+    ``doubt_until`` the command may still take effect."""
 
     serves: bool | None = None
-    role: Role | None = None  # None for what has no roles, too
+    role: Role | None = None  # None also for a service without roles
     read_at: float = float("-inf")
     told_at: float = float("-inf")
     wanted: bool | None = None
@@ -104,15 +108,15 @@ class _End:
 
     @property
     def may_be_idle(self) -> bool:
-        """Is it read as not serving, or is no one able to say now?"""
+        """Is the site read as not serving, or is its state unknown since a command or because it is silent?"""
         return self.serves is False or (self.serves is None and (self.wanted is not None or self.is_silent))
 
 
 @dataclass(slots=True)
 class PositionHistory:
-    """The position of one service through a run, as a fold of its events. ``queued``: by side, the newest reading of its
-    backlog; ``found``: the same right before the target was told to serve. ``settle``: by step, how long a command in
-    doubt may still take effect, seconds. ``family``: of the runbook."""
+    """The position of one service over a run, as a fold of its events. ``queued``: by side, the newest reading of the
+    backlog. ``found``: ``queued`` right before the target was told to serve. ``settle``: by step, how long a doubtful
+    command may still take effect, seconds. ``family``: of the runbook."""
 
     settle: Mapping[str, float] = field(default_factory=dict)
     family: str = ""
@@ -126,12 +130,12 @@ class PositionHistory:
     _orders: dict[int, ev.ActionIntended] = field(default_factory=dict)
     _since: float | None = None
     _had_begun: bool = False
-    _is_seen: bool = False  # was it read since ``_since`` that sites do not serve? Silence shows nothing.
+    _is_seen: bool = False  # has a reading since ``_since`` shown a site that does not serve? Silence shows nothing.
     _open: Overlap | None = None
 
     @property
     def position(self) -> Position:
-        """As it is now."""
+        """The present position."""
         serving = [side for side in _SIDES if self._ends[side].serves]
         if len(serving) == 2 and self._open is not None:
             return Position("both", both_since=self._open.first)
@@ -144,20 +148,20 @@ class PositionHistory:
 
     @property
     def both(self) -> list[Overlap]:
-        """Every time when both sites were read active, the present one too."""
+        """Every overlap, including a present one."""
         return [*self.overlaps, *([] if self._open is None else [self._open])]
 
     def role(self, side: Side) -> Role | None:
-        """What the site was last read to be; None: not read, or told to change since."""
+        """The role of the site by its last reading. None: not read, or told to change since."""
         return self._ends[side].role
 
     def lets_clients_in(self, side: Side) -> bool | None:
-        """The same of AMPS, which has no roles."""
+        """Does the site let clients in, by its last reading? For a service without roles, such as AMPS. None: unknown."""
         end = self._ends[side]
         return end.serves if end.role is None else None
 
     def take(self, event: ev.Event, at: float) -> None:
-        """One more event of the lane, recorded at ``at``."""
+        """Take in one more event of the lane, recorded at ``at``."""
         match event:
             case ev.Observed():
                 for seen in event.seen:
@@ -171,8 +175,9 @@ class PositionHistory:
                 self._answered(self._orders[event.intent], event.effect, at)
 
     def see(self, seen: ev.Seen, at: float, *, is_old: bool = False) -> None:
-        """One reading, known at ``at``. What was asked before the site was told to change says nothing of it now.
-        One that ``is_old`` bounds how long both can have been active, and shows no moment without an active site."""
+        """Take in one reading, known at ``at``. A reading that was asked for before the site was told to change does not
+        show the present state. A reading that ``is_old`` only bounds how long both sites can have been active; it never
+        shows a gap."""
         end = self._ends[seen.on]
         value = seen.value
         if value is not None:
@@ -185,7 +190,7 @@ class PositionHistory:
             end.idle_at = seen.asked_at if serves is False else end.idle_at
             return
         if serves is not None and serves is not end.in_doubt and seen.asked_at < end.doubt_until:
-            return  # it may be otherwise as soon as this is read
+            return  # the doubtful command may still take effect right after this reading
         if serves is None:
             if isinstance(value, Reachability) and not value.answers:
                 end.silent_at = seen.asked_at
@@ -193,14 +198,14 @@ class PositionHistory:
                     end.is_silent = True
                     self._grow_dark(seen.on, seen.asked_at)
             elif value is not None and not value.exclusive and Facet.SERVES in value.facets:
-                end.serves = None  # some of its doors are open
+                end.serves = None  # the site lets in some of its clients
             return
         served, read_at = end.serves, end.read_at
         end.serves, end.role, end.read_at, end.wanted, end.is_silent = serves, role, seen.asked_at, None, False
         if serves:
             end.served_at = seen.asked_at
             self._lighten(at)
-            if role is not None:  # both sites of another kind of pair may serve
+            if role is not None:  # in a pair without roles both sites may serve
                 self._match(seen.on, seen.asked_at)
             return
         end.idle_at = seen.asked_at
@@ -211,7 +216,8 @@ class PositionHistory:
         self._is_seen = self._is_seen or not self._other(seen.on).is_silent
 
     def _count(self, side: Side, value: Reading, at: float) -> None:
-        """What waits at a side: by its own backlog, or where a family has none by the last numbers of both ends."""
+        """Note how much waits at a side: from its backlog or, if the family has no backlog, from the last numbers of both
+        sites."""
         family = family_called(self.family)
         if family is None or family.offers(Facet.BACKLOG):
             if Facet.BACKLOG in value.facets and at >= self.queued.get(side, _NEVER).at:
@@ -247,30 +253,32 @@ class PositionHistory:
                 self._since = None
 
     def _start_gap(self, side: Side, since: float) -> None:
-        """``side`` served up to ``since``; if the other one does not, no one is known to from then on."""
+        """Note a possible gap: ``side`` served up to ``since``. If the other site does not serve, no site is known to
+        serve from then on."""
         if self._since is None and not self._other(side).serves:
             self._since, self._had_begun, self._is_seen = self._after_last(since), False, False
 
     def _grow_dark(self, side: Side, at: float) -> None:
-        """It was so when both were first read."""
+        """Note a gap that began before ``at``, if neither site is known to serve and no gap is noted yet."""
         if self._since is None and self._ends[side].may_be_idle and self._other(side).may_be_idle:
             self._since, self._had_begun, self._is_seen = self._after_last(at), True, False
 
     def _after_last(self, at: float) -> float:
-        """A site served at some moment between the question and its answer, where the last gap ended: no moment counts
-        twice. Nor can a gap start before a site was last read as serving."""
+        """The start of a gap: ``at``, but not before the end of the last gap, and not before a site was last read as
+        serving. The last gap ended when the answer came. So the time between question and answer does not count twice."""
         served_at = max(end.served_at for end in self._ends.values())
         return max(at, served_at, self.gaps[-1].until) if self.gaps else max(at, served_at)
 
     def _lighten(self, at: float) -> None:
-        """A site serves. A command that had no effect took no one's service away."""
+        """A site serves, so a gap ends. The gap counts only if a reading showed it: a command without effect made
+        none."""
         if self._since is not None and self._is_seen:
             self.gaps.append(Gap(self._since, at, self._had_begun))
         self._since = None
 
     def _match(self, side: Side, at: float) -> None:
         other = self._other(side)
-        # Whatever a site was before it fell silent, nothing shows that it still is.
+        # If the other site fell silent since it was read, nothing shows that it is still active.
         if not other.serves or other.silent_at > other.read_at or abs(at - other.read_at) > FRESH_S:
             return
         moment = max(at, other.read_at)
@@ -286,7 +294,7 @@ class PositionHistory:
             self._open = None
 
     def _wanted(self, event: ev.ActionIntended) -> bool | None:
-        """Is the site told to serve, or not to? None: neither."""
+        """Does the action tell the site to serve, or not to serve? None: neither."""
         return made(self.family, event.action, event.args, Facet.SERVES)
 
     def _other(self, side: Side) -> _End:
@@ -297,15 +305,15 @@ _NEVER = Queued(None, float("-inf"))
 
 
 class Positions:
-    """The positions of all services of a run, for whoever watches it. ``news``: the service of which the last record
-    showed for the first time that both sites are active, or None."""
+    """The positions of all services of a run, for observers. ``news``: the service for which the last record showed a new
+    overlap (both sites active), or None."""
 
     def __init__(self, plan: ev.Plan) -> None:
         self._courses = courses_of(plan)
         self.news: str | None = None
 
     def take(self, record: ev.Record) -> None:
-        """One more record of the run."""
+        """Take in one more record of the run."""
         self.news = None
         if record.lane is None:
             return
@@ -316,13 +324,14 @@ class Positions:
             self.news = record.lane
 
     def of(self, service: str) -> Position:
-        """How the service stands."""
+        """The position of the service."""
         return self._courses[service].position
 
 
 def courses_of(plan: ev.Plan) -> dict[str, PositionHistory]:
-    """By service, the course at the start of a run: with what was read for its plan. What was read again since is
-    old, however young: an earlier run may have read it before a change."""
+    """By service, the history at the start of a run, from the readings that its plan holds. A reading counts as old after
+    ``FRESH_S``. It also counts as old if the plan holds a later reading of the same kind, because an earlier run may have
+    taken the first reading before a change."""
     settle = {step.id: step.settle for step in plan.runbook.steps}
     courses = {service: PositionHistory(settle, plan.runbook.family) for service in plan.services}
     by_time = sorted(plan.read_before, key=lambda one: one.seen.asked_at)

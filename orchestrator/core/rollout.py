@@ -1,4 +1,4 @@
-"""Which lanes may start now, when a run goes in waves: a canary alone, then so many at a time. Pure."""
+"""The lanes that may start now in a run with waves: first a canary alone, then a fixed number at a time. Pure."""
 
 from __future__ import annotations
 
@@ -9,9 +9,10 @@ from orchestrator.model.plan import Outcome, Waves
 
 
 def to_begin(waves: Waves, lanes: Mapping[str, Lane], *, forgiven: Set[str]) -> Sequence[str]:
-    """The ready lanes of the present wave, in the order of the plan; empty while it is under way, or aborted.
+    """The ready lanes of the present wave, in the order of the plan. Empty if all of its lanes have started, or if too
+    many lanes have failed.
 
-    ``forgiven`` lanes had failed before a person resumed the run, and no longer count against it.
+    ``forgiven`` lanes ended before a person resumed the run, and do not count as failures.
     """
     if called_off(waves, lanes, forgiven=forgiven):
         return ()
@@ -22,7 +23,7 @@ def to_begin(waves: Waves, lanes: Mapping[str, Lane], *, forgiven: Set[str]) -> 
 
 
 def called_off(waves: Waves, lanes: Mapping[str, Lane], *, forgiven: Set[str]) -> bool:
-    """Have so many failed that nothing more starts? A canary that failed is always enough."""
+    """Have so many lanes failed that no further lane starts? A failed canary is always enough."""
     failed = [
         service
         for service, lane in lanes.items()

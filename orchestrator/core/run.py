@@ -22,8 +22,8 @@ from orchestrator.model import events as ev
 
 @dataclass(slots=True)
 class Run:
-    """A run and its lanes, by service name, in the order of the plan. ``began_at``: when its lanes were first let start,
-    seconds since the epoch; None: not yet."""
+    """A run and its lanes, by service name, in the order of the plan. ``began_at``: when its lanes were first allowed to
+    start, seconds since the epoch; None: not yet."""
 
     plan: ev.Plan
     status: str = "planned"
@@ -36,7 +36,7 @@ class Run:
     approvals: Approvals = field(default_factory=Approvals)
 
     def fold(self, record: ev.Record) -> None:
-        """Take in one record. Raises ``IllegalTransition`` and is then unchanged."""
+        """Apply one record. Raises ``IllegalTransition``; the run is then unchanged."""
         if record.lane is not None:
             if record.lane not in self.lanes:
                 raise IllegalTransition(f"{record.lane} is not a service of this run")
@@ -60,8 +60,8 @@ class Run:
                 self.plan = self.plan.model_copy(update={"policy": event.policy, "approval": terms})
 
     def _note_start(self, event: ev.Event, at: float) -> None:
-        """Its time counts from its first process, or from the approval that let it start. Other decisions that were
-        approved after that give it no more."""
+        """The time limit of a run counts from its first process, or from the approval that allowed it to start. Later
+        approvals, of other decisions, do not extend the time."""
         is_first = isinstance(event, ev.RunStarted) and self.began_at is None
         lets_start = isinstance(event, ev.GateDecided) and event.gate == APPROVAL_GATE
         if is_first or (lets_start and not self.has_started):
@@ -74,7 +74,7 @@ class Run:
 
     @property
     def is_open(self) -> bool:
-        """Is there a lane that has not ended?"""
+        """Is there a lane that has not ended yet?"""
         return not all(lane.ended for lane in self.lanes.values())
 
 
@@ -96,7 +96,7 @@ def next_status(status: str, event: ev.Event) -> str:
 
 
 def begin(created: ev.Record) -> Run:
-    """The run its first record describes. Raises ``IllegalTransition`` if that is not ``run.created``."""
+    """The run that its first record describes. Raises ``IllegalTransition`` if that record is not ``run.created``."""
     if not isinstance(created.event, ev.RunCreated):
         raise IllegalTransition(f"a run starts with run.created, not with {created.event.kind}")
     plan = created.event.plan
@@ -105,7 +105,7 @@ def begin(created: ev.Record) -> Run:
 
 
 def fold(records: Iterable[ev.Record]) -> Run:
-    """The state all ``records`` lead to, from ``run.created`` on."""
+    """The state after all ``records``, from ``run.created`` on."""
     stream = iter(records)
     run = begin(next(stream))
     for record in stream:
@@ -113,7 +113,7 @@ def fold(records: Iterable[ev.Record]) -> Run:
     return run
 
 
-# From best to worst; a run is as good as the worst of its lanes.
+# From best to worst. The outcome of a run is the worst outcome of its lanes.
 SEVERITY = (
     ev.Outcome.DONE,
     ev.Outcome.REFUSED,

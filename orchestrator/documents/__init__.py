@@ -1,1 +1,1 @@
-"""Documents in, findings out: the only readers of YAML, and the lint of what was read."""
+"""Reads documents and returns findings. Only this package reads YAML; it also lints the documents."""

@@ -1,7 +1,7 @@
-"""Which procedures are possible at a site, from what its adapters declare that they read and do.
+"""Which procedures are possible at a site, according to the readings and actions that its adapters declare.
 
 Each procedure that comes with the product is compared with the declarations of both ends, so no list is maintained by
-hand. It must never connect to a device.
+hand. This module must never connect to a device.
 """
 
 from __future__ import annotations
@@ -21,16 +21,16 @@ from orchestrator.model.runbook import Runbook, Side
 
 Verdict = Literal["possible", "with attestation", "not"]
 _SNAPSHOT = "snapshot"
-# The command of a fence plan brings this reading, and the action with this name.
+# A command in a fence plan brings the reading and the action of this name.
 _FENCE = "external_fence"
 _NO_COMMAND = "the fence plan of the site has no command (sites.NAME.fence)"
-# What a runbook needs and an adapter may lack. Other findings are faults of the runbook.
+# Findings that show what the adapter lacks. Other findings are faults of the runbook.
 _MISSING = frozenset({"unknown-reading", "unknown-action"})
 
 
 @dataclass(frozen=True, slots=True)
 class Ability:
-    """One procedure at one pair of ends. ``why``: what is missing, or what a person answers for."""
+    """One procedure at one pair of ends. ``why`` names the missing parts, or the facts that a person has to attest."""
 
     procedure: str
     verdict: Verdict
@@ -53,7 +53,8 @@ def all_abilities(procedures: Iterable[Runbook], source: type[Adapter], target: 
 
 
 def abilities(runbooks: Iterable[Runbook], source: type[Adapter], target: type[Adapter]) -> Iterator[Ability]:
-    """Each of ``runbooks``, by the declarations of the site that is left (``source``) and of its mate (``target``)."""
+    """The ability for each of ``runbooks``. ``source`` and ``target`` are the declarations of the site that the service
+    leaves and of its mate."""
     for runbook in runbooks:
         yield _ability(runbook, {"source": source, "target": target})
 

@@ -1,7 +1,7 @@
-"""A definition file as it was read: its value, or everything that is wrong with it.
+"""A definition file after reading: its value, or all its mistakes.
 
-Also finds the place of those mistakes that concern a document as a whole, which a model's validator cannot know.
-Must never see YAML: it works on plain values and on paths into them.
+Also finds the place of mistakes that concern the whole document, because a model's validator cannot know that place.
+This module must never see YAML. It works on plain values and on paths into them.
 """
 
 from __future__ import annotations
@@ -24,8 +24,8 @@ Model = TypeVar("Model", bound=BaseModel)
 
 @dataclass(frozen=True, slots=True)
 class Definition(Generic[Model]):
-    """``value`` is None exactly if ``findings`` has an error. ``lines`` finds the line of a path in the file, ``digest``
-    is the SHA-256 of what was read of it."""
+    """``value`` is None if, and only if, ``findings`` has an error. ``lines`` finds the line of a path in the file.
+    ``digest`` is the SHA-256 of the bytes that were read from the file."""
 
     file: str
     value: Model | None
@@ -44,7 +44,7 @@ class Definition(Generic[Model]):
 
 
 def whole_document(model: type[BaseModel], data: Any) -> Path:
-    """Where a rule of the whole document is broken. ``data`` fits the model but for that rule."""
+    """The path at which a rule of the whole document is broken. ``data`` breaks no other rule of the model."""
     if model is Runbook:
         return _repeated(data["steps"], ("steps",), "id")
     if issubclass(model, TransactionDecisions):
@@ -64,14 +64,14 @@ def _repeated(entries: Any, path: Path, key: str) -> Path:
 
 
 def _renamed(data: Any) -> Path:
-    """A site that has another name than its key."""
+    """The path of a site whose name differs from its key."""
     return next(
         (("sites", key, "name") for key, site in data["sites"].items() if site.get("name") not in (None, "", key)), ()
     )
 
 
 def _pair(data: Any) -> Path:
-    """A site that is not listed, or a service that is listed again, whichever the model meets first."""
+    """The path of the first site that is not listed or service that is listed twice, in the order of the model."""
     seen: set[str] = set()
     for index, pair in enumerate(data["pairs"]):
         for side, site in enumerate(pair["sites"]):

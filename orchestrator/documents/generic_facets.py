@@ -1,4 +1,4 @@
-"""Where the facets of a family in a file are read, as checks of a runbook that is made of them. Knows no runbook."""
+"""Turns the facets of a file-based family into checks for a generated runbook. This module knows no runbook."""
 
 from __future__ import annotations
 
@@ -12,12 +12,13 @@ from orchestrator.model.facets import Facet
 from orchestrator.model.other_manager import MANAGER_GATE, MANAGER_OPTION, OTHER_MANAGER
 
 Steps = list[dict[str, Any]]
-# A site that serves; the same once it was closed; its mate.
+# The site that serves, the same site after it was closed, and its mate.
 End = Literal["serves", "closed", "mate"]
 
 
 class Drained(NamedTuple):
-    """What shows that the target has everything, what a wait for it follows, and what has to hold beside it."""
+    """``check`` shows that the target has everything, ``progress`` is the number that a wait follows, and ``beside``
+    are checks that must hold at the same time."""
 
     check: dict[str, Any]
     progress: dict[str, Any]
@@ -25,7 +26,7 @@ class Drained(NamedTuple):
 
 
 class Facets:
-    """Where a family's facets are read, and at which end they are known."""
+    """The readings that show a family's facets, and the ends at which the facets are known."""
 
     def __init__(self, file: FamilyFile) -> None:
         self._file = file
@@ -37,7 +38,7 @@ class Facets:
         }
 
     def has(self, facet: Facet, end: End) -> bool:
-        """Is it read, and has it a meaning at this end, as far as the file says?"""
+        """Does a reading show the facet, and does the facet have a meaning at this end, according to the file?"""
         if facet not in self._places:
             return False
         serves_in, serves, _ = self._places[Facet.SERVES]
@@ -49,7 +50,7 @@ class Facets:
         return all(shown.get(name, value) == value for name, value in needed)
 
     def fields_at(self, end: End) -> dict[str, bool]:
-        """The fields of the model that are true or false, at this end of a pair that is well."""
+        """The boolean fields of the model, with their values at this end of a healthy pair."""
         found = {name: both[1 if end == "mate" else 0] for name, both in self._file.flags.items()}
         if end == "closed" and len(self._file.closing) == 1:
             made = self._file.actions[self._file.closing[0]].makes
@@ -57,7 +58,7 @@ class Facets:
         return found
 
     def check(self, side: str, facet: Facet, value: bool | int, say: str = "") -> dict[str, Any]:
-        """A check of one side."""
+        """A check of one facet at one side."""
         reading, name, _ = self._places[facet]
         return {"on": side, "reading": reading, "where": {name: value}} | ({"say": say} if say else {})
 
@@ -71,27 +72,29 @@ class Facets:
         return found
 
     def shown(self, action: str, side: str = "source") -> Steps:
-        """What a side shows once it has obeyed: all that the action makes, else another's hand could have done it."""
+        """The checks of a side after the action. They cover all that the action makes. A smaller set could also be true
+        because another program or person changed the site."""
         made = self._file.actions[action].makes
         serves = [self.check(side, Facet.SERVES, made[Facet.SERVES])] if Facet.SERVES in made else []
         return [*serves, *self.fields(side, made)]
 
     def after(self, action: str, end: End) -> dict[str, bool]:
-        """The fields of the model at an end that has obeyed."""
+        """The boolean fields of the model at an end after the action."""
         found = self.fields_at(end)
         return found | {name: value for name, value in self._file.actions[action].makes.items() if name in found}
 
     def cut(self, say: str) -> Steps:
-        """That the target no longer hears from the source, where its end of the link tells."""
+        """A check that the target no longer hears from the source, if the target's end of the link is read."""
         return [self.check("target", Facet.LINK, False, say)] if self.has(Facet.LINK, "mate") else []
 
     def managers(self, *sides: str) -> Steps:
-        """A question for each side at which another manager may act, or that is unknown; none where the file has no
-        reading of that."""
+        """A step for each side. It asks if another manager may act there, or if this is unknown. Empty if no reading of
+        the file shows other managers."""
         return [_manager_step(side) for side in sides] if managers_in(self._file) else []
 
     def closing(self, kind: str) -> str:
-        """The one action that ends service, and can be rolled back. Raises ``DefinitionError``."""
+        """The only action that ends service and can be rolled back. Raises ``DefinitionError`` if there is not exactly
+        one."""
         names = self._file.closing
         if len(names) != 1:
             what = "no action" if not names else f"not one action but {', '.join(names)}"
@@ -99,7 +102,8 @@ class Facets:
         return names[0]
 
     def reopening(self, close: str) -> str:
-        """The inverse of what closes a site. Raises ``DefinitionError`` where the site is not as it was then."""
+        """The inverse of the action that closes a site. Raises ``DefinitionError`` if the inverse does not restore the
+        site's earlier state."""
         inverse = str(self._file.actions[close].inverse)
         if not self._serves_after(inverse, "closed"):
             what = f"{inverse} rolls {close} back, and does not make the site as it was before"
@@ -107,7 +111,7 @@ class Facets:
         return inverse
 
     def opening(self) -> str:
-        """The one action that makes a mate serve. Raises ``DefinitionError``."""
+        """The only action that makes a mate serve. Raises ``DefinitionError`` if there is not exactly one."""
         found = [name for name in self._file.actions if self._serves_after(name, "mate")]
         if len(found) != 1:
             what = "no action" if not found else f"not one action but {', '.join(found)}"
@@ -117,7 +121,7 @@ class Facets:
         return found[0]
 
     def _serves_after(self, action: str, end: End) -> bool:
-        """Is an end, once it has obeyed, as the site that serves?"""
+        """Does this end have the state of the serving site after the action?"""
         declared = self._file.actions.get(action)
         if declared is None:
             return False
@@ -125,13 +129,13 @@ class Facets:
         return is_made and self.after(action, end) == self.fields_at("serves")
 
     def value(self, side: str, facet: Facet) -> dict[str, Any]:
-        """Where a number is read."""
+        """The place at which the number of a facet is read."""
         reading, name, _ = self._places[facet]
         return {"on": side, "reading": reading, "field": name}
 
     def drained(self, target: End = "mate") -> Drained | None:
-        """What shows that the ``target`` has everything of a source that was closed: the last numbers of both ends, or
-        that nothing waits at the source. None: nothing does."""
+        """The checks that show that ``target`` has everything of a closed source: the last numbers of both ends, or an
+        empty backlog at the source. None if no reading can show this."""
         if self.has(Facet.MARK, "closed") and self.has(Facet.REACHED, target):
             mark, reached = self.value("source", Facet.MARK), self.value("target", Facet.REACHED)
             check = {"on": "target", "reading": reached["reading"], "where": {reached["field"]: {"reaches": mark}}}
@@ -142,8 +146,8 @@ class Facets:
         return None
 
     def links(self, say: Mapping[str, str], *, serving: str = "source") -> Steps:
-        """Checks of the link at the ends that tell of it, while one side serves and the other one is its mate; ``say``:
-        what is wrong, by side."""
+        """Checks of the link at each end whose reading shows the link, while one side serves and the other is its mate.
+        ``say`` is the sentence for a broken link, by side."""
         return [
             self.check(side, Facet.LINK, True, say[side])
             for side in say
@@ -168,7 +172,7 @@ def _manager_step(side: str) -> dict[str, Any]:
 
 
 def not_made(file: FamilyFile, kind: str, why: str) -> DefinitionError:
-    """The refusal of a runbook that the file leaves open. ``kind``: generic, of several."""
+    """The error for a runbook that cannot be made from the file. ``kind`` is ``generic`` for several runbooks."""
     what = "runbook" if kind == "generic" else f"runbook {kind}"
     return DefinitionError(
         f"{file.family} has no {what}, and its file does not give one: {why}",

@@ -1,8 +1,9 @@
-"""The way back of a family in a file that has no runbooks for it: ``restore`` and ``failback``, made from its facets.
+"""Makes ``restore`` and ``failback`` from the facets of a file-based family that has no runbooks for the way back.
 
-What a lost site has to do to become a mate again is each product's. The file says it where its ``model`` gives fields
-other values at the mate than at the site that serves, and one action each ``makes`` them so. Nothing says how much such
-an action drops, so an operator accepts it first. Where two actions would do, or none, there is no runbook.
+Each product has its own way to make a lost site a mate again. The file describes this way if its ``model`` gives fields
+different values at the mate and at the serving site, and if one action each ``makes`` those values. The file does not
+say how much data such an action drops, so an operator accepts the loss first. If two actions fit, or none, there is no
+runbook.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from orchestrator.model.declared.file import FamilyFile
 from orchestrator.model.declared.requests import rules_in
 from orchestrator.model.facets import Facet
 
-# So many actions are put in order; more are for a runbook of the family's own.
+# The most actions that are put in order. A family that needs more has to bring its own runbook.
 _ACTIONS_MAX = 5
 _STALLED = {"after": "5m", "gate": "sync-stalled", "choices": ["wait", "stop"], "unattended": "stop"}
 _POLL = {"min": "100ms", "max": "2s"}
@@ -24,7 +25,7 @@ _LEFT = "the other site no longer serves, so this one is left as it is"
 
 
 def restore(file: FamilyFile) -> Steps:
-    """The failed site (source) comes back as the mate of the acting one (target). Every step goes forward only."""
+    """The failed site (source) comes back as the mate of the acting site (target). No step is rolled back."""
     facets = Facets(file)
     close = facets.closing("restore")
     mate = _mate(file, facets, "restore")
@@ -81,7 +82,8 @@ def restore(file: FamilyFile) -> Steps:
 
 
 def failback(file: FamilyFile) -> Steps:
-    """The restored site (target) is proven to be the mate of the acting one (source); ``controlled`` comes behind."""
+    """Proves that the restored site (target) is the mate of the acting site (source). The steps of ``controlled``
+    follow."""
     facets = Facets(file)
     down = {
         "source": "the acting site has no link to the restored one",
@@ -114,7 +116,8 @@ def failback(file: FamilyFile) -> Steps:
 
 
 def _accepting(file: FamilyFile, mate: Sequence[str]) -> dict[str, Any]:
-    """Nothing shows what only the failed site has, or that its mate gets it."""
+    """The operator accepts a loss, because no reading shows which data only the failed site has, or that its mate gets
+    this data."""
     why = "No reading shows that the acting site gets what only the failed site has."
     if mate:
         what = ", then ".join(file.actions[name].summary for name in mate)
@@ -134,7 +137,8 @@ def _accepting(file: FamilyFile, mate: Sequence[str]) -> dict[str, Any]:
 
 
 def becoming_mate(file: FamilyFile, kind: str) -> Steps:
-    """The steps that make a closed source the mate of a target that serves; none where the file knows no difference."""
+    """The steps that make a closed source the mate of a target that serves. Empty if the file gives a closed site and a
+    mate the same fields."""
     facets = Facets(file)
     closed = facets.check("source", Facet.SERVES, False, "it serves again")
     acting = facets.check("target", Facet.SERVES, True, _LEFT)
@@ -148,7 +152,7 @@ def becoming_mate(file: FamilyFile, kind: str) -> Steps:
             {
                 "id": action.replace("_", "-"),
                 "title": f"Do at the source: {made.summary}",
-                # One that may not be sent twice is left out where it was done already.
+                # An action that must not be sent twice is skipped if it was done already.
                 **({} if made.idempotent else {"only_if": facets.fields("source", {undone: not mate[undone]})}),
                 "require": [closed, acting],
                 "do": {"on": "source", "action": action},
@@ -161,13 +165,15 @@ def becoming_mate(file: FamilyFile, kind: str) -> Steps:
 
 
 def _flags(file: FamilyFile, facets: Facets, side: str) -> Steps:
-    """What shows that a side is the mate: the fields that are otherwise at the site that serves, or at a closed one."""
+    """Checks that a side is the mate. They read the fields whose value at the mate differs from the serving site or from
+    a closed site."""
     serves, closed, mate = (facets.fields_at(end) for end in ("serves", "closed", "mate"))
     return facets.fields(side, {one: mate[one] for one in mate if not serves[one] is closed[one] is mate[one]})
 
 
 def _mate(file: FamilyFile, facets: Facets, kind: str) -> list[str]:
-    """The actions that make a closed site the mate, in an order in which it never serves. Raises ``DefinitionError``."""
+    """The actions that make a closed site the mate, in an order that never lets the site serve. Raises
+    ``DefinitionError`` if there is no such order."""
     start, wanted = facets.fields_at("closed"), facets.fields_at("mate")
     other = {name: there for name, there in wanted.items() if start[name] is not there}
     actions = list(dict.fromkeys(_making(file, name, there, kind) for name, there in other.items()))
@@ -182,7 +188,8 @@ def _mate(file: FamilyFile, facets: Facets, kind: str) -> list[str]:
 
 
 def _making(file: FamilyFile, name: str, value: bool, kind: str) -> str:
-    """The one action that makes a field so at a site, and does not let it serve."""
+    """The only action that gives a field this value at a site and does not let the site serve. Raises
+    ``DefinitionError`` if there is not exactly one."""
     found = [
         action
         for action, one in file.actions.items()
@@ -205,6 +212,6 @@ def _states(file: FamilyFile, start: Mapping[str, bool], order: Sequence[str]) -
 
 
 def _holds(file: FamilyFile, state: Mapping[str, bool]) -> bool:
-    """Do these fields keep a site from serving, whatever it is told?"""
+    """Do these fields keep a site from serving, even if an action tells the site to serve?"""
     rule = rules_in(file.model).get(Facet.SERVES)
     return rule is not None and any(state.get(one) is not is_so for one, is_so in rule.only_while.items())

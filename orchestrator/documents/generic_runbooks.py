@@ -1,9 +1,9 @@
-"""The runbooks of a family in a file that has none of its own, made from its facets and from what its actions make.
+"""Makes the runbooks of a file-based family without its own, from its facets and from the effects of its actions.
 
-``controlled`` closes the source, waits until nothing waits there any more, and opens the target. ``uncontrolled`` opens
-the target once the source was silent for a while and a person answered for the fence. ``restore`` and ``failback`` are
-the way back. ``guard`` closes a source that serves beside its mate. Where the file leaves open which action is meant, or
-nothing would show that the target has everything, there is none.
+``controlled`` closes the source, waits until the target has everything, and opens the target. ``uncontrolled`` opens
+the target after the source was silent for a while and a person attested or waived the fence. ``restore`` and
+``failback`` are the way back. ``guard`` closes a source that serves while its mate serves too. No runbook is made if the
+file does not determine the action, or if no reading would show that the target has everything.
 """
 
 from __future__ import annotations
@@ -30,10 +30,10 @@ _POLL = {"min": "100ms", "max": "1s"}
 
 
 def generic_runbook(file: FamilyFile, kind: str, own: Container[str] = ()) -> Runbook:
-    """The runbook ``kind``, one of ``KINDS``; ``own``: the kinds that the family has itself. Raises ``DefinitionError``
-    with the reason why none can be made."""
+    """The runbook ``kind``, one of ``KINDS``. ``own`` names the kinds that the family brings itself. Raises
+    ``DefinitionError`` with the reason if the runbook cannot be made."""
     if kind == "failback" and "controlled" not in own:
-        _controlled(file)  # it continues with that
+        _controlled(file)  # failback continues with controlled, so controlled must be possible
     made = {"controlled": _controlled, "uncontrolled": _uncontrolled, "guard": _guard}
     steps = {**made, "restore": restore, "failback": failback}[kind](file)
     summary = {
@@ -49,7 +49,7 @@ def generic_runbook(file: FamilyFile, kind: str, own: Container[str] = ()) -> Ru
 
 
 def can_be_made(file: FamilyFile, kind: str, own: Container[str] = ()) -> bool:
-    """Does ``generic_runbook`` make one?"""
+    """Can ``generic_runbook`` make this runbook?"""
     try:
         generic_runbook(file, kind, own)
     except DefinitionError:
@@ -199,7 +199,8 @@ def _uncontrolled(file: FamilyFile) -> Steps:
 
 
 def _unlinked(facets: Facets) -> Steps:
-    """A site that only this program cannot reach is not lost: its mate hears from it."""
+    """Checks that the target does not hear from the source. If the target does, the source is not lost: only this
+    program cannot reach it."""
     alive = "the target still hears from the failed site, so it is alive: reach it another way, or stop it first"
     cut = facets.cut(alive)
     if not cut:
@@ -209,7 +210,7 @@ def _unlinked(facets: Facets) -> Steps:
 
 
 def _guard(file: FamilyFile) -> Steps:
-    """It only closes: what else the site was before it failed is for ``restore``."""
+    """Only closes the failed site. ``restore`` makes the site a mate again."""
     facets = Facets(file)
     close = facets.closing("guard")
     left = "the other site does not serve, so this one is left as it is"

@@ -1,11 +1,11 @@
-"""Runbooks, inventories and decisions from YAML files.
+"""Loads runbooks, inventories and decisions from YAML files.
 
-The dialect is YAML 1.2's core schema: only ``true`` and ``false`` are booleans, so that ``on`` can be a key, and
-``1:30`` or a date stays the text that was written. Duplicate keys, other tags, merge keys, control characters, and
-documents that grow when their aliases are followed are refused.
+The dialect is YAML 1.2's core schema. Only ``true`` and ``false`` are booleans, so ``on`` can be a key, and ``1:30`` or a
+date stays the text that was written. The loader refuses duplicate keys, other tags, merge keys, control characters, and
+documents that grow when their aliases are expanded.
 
-``load_…`` raises the first mistake as ``DefinitionError`` with file and line; ``read_…`` returns all of them.
-Must never execute what it reads, and never repeat in a sentence what could be a secret.
+``load_…`` raises the first mistake as ``DefinitionError`` with file and line. ``read_…`` returns all mistakes.
+This module must never execute a document, and must never repeat a possible secret in a message.
 """
 
 from __future__ import annotations
@@ -41,18 +41,18 @@ BYTES_MAX = 1024 * 1024
 
 
 def load_runbook(source: Path | str) -> Runbook:
-    """A runbook from a file, or a shipped one by its name (``"solace/controlled"``). Raises ``DefinitionError``."""
+    """A runbook from a file, or a shipped runbook by its name (``"solace/controlled"``). Raises ``DefinitionError``."""
     return read_runbook(source).result()
 
 
 def load_inventory(path: Path | str) -> tuple[Inventory, list[Finding]]:
-    """An inventory, and what is worth knowing about it (warnings and notes). Raises ``DefinitionError``."""
+    """An inventory, with its warnings and notes. Raises ``DefinitionError``."""
     definition = read_inventory(path)
     return definition.result(), list(definition.findings)
 
 
 def read_runbook(source: Path | str) -> Definition[Runbook]:
-    """As ``load_runbook``, with every mistake as a finding. Raises only for the name of a runbook not shipped."""
+    """As ``load_runbook``, with every mistake as a finding. Raises only if no shipped runbook has the given name."""
     is_name = isinstance(source, str) and _SHIPPED_NAME.fullmatch(source)
     read = _named(str(source)) if is_name else read_document(Path(source), Runbook)
     if read.value is None or read.value.continue_with is None:
@@ -61,7 +61,7 @@ def read_runbook(source: Path | str) -> Definition[Runbook]:
 
 
 def _named(name: str) -> Definition[Runbook]:
-    """A shipped runbook, or one that is made for a family in a file, without what it continues with."""
+    """A shipped runbook, or a runbook made for a file-based family, without the runbook that it continues with."""
     made = generic_named(name)
     if made is not None:
         return Definition(name, made, (), Lines())
@@ -69,7 +69,8 @@ def _named(name: str) -> Definition[Runbook]:
 
 
 def _continued(read: Definition[Runbook], first: Runbook, name: str) -> Definition[Runbook]:
-    """``first`` with the steps of the shipped runbook ``name`` behind its own: one level, no circles."""
+    """``first``, with the steps of the shipped runbook ``name`` after its own. ``name`` itself must not continue with
+    another runbook."""
     place = read.lines.at(("continue_with",))
     try:
         rest = _named(name).result()
@@ -122,7 +123,7 @@ class _Unusable(Exception):
 
 
 def read_document(path: Path, model: type[Model]) -> Definition[Model]:
-    """Any document that is to fit ``model``, with every mistake as a finding."""
+    """A document that has to fit ``model``, with every mistake as a finding."""
     document = _Document(path)
     try:
         raw = _bytes(path, document)
@@ -130,7 +131,7 @@ def read_document(path: Path, model: type[Model]) -> Definition[Model]:
     except _Unusable as unusable:
         return Definition(document.file, None, tuple(unusable.findings), Lines())
     try:
-        # Strict, and as JSON: nothing is converted, so that the file means the same to us as to the JSON Schema.
+        # Strict, and as JSON: no value is converted, so this program and the JSON Schema accept the same files.
         value = model.model_validate_json(json.dumps(data), strict=True)
     except ValidationError as error:
         findings = explain(error, data, lines, file=document.file, model=model)
@@ -142,7 +143,7 @@ def read_document(path: Path, model: type[Model]) -> Definition[Model]:
 
 
 def _bytes(path: Path, document: _Document) -> bytes:
-    """The file's content: no more than is allowed, and one byte."""
+    """The file's content, up to one byte more than is allowed. The extra byte shows that a file is too long."""
     try:
         with ordinary_file(path) as stream:
             return stream.read(BYTES_MAX + 1)
@@ -165,7 +166,8 @@ _INT_DIGITS_MAX = 18
 _HALF = re.compile("[\ud800-\udfff]")
 
 
-# How PyYAML's sentence starts, ours, and a hint. PyYAML's are never shown: some repeat the text of the file.
+# The start of PyYAML's sentence, our sentence, and a hint. PyYAML's sentences are never shown, because some repeat the
+# text of the file.
 _TOO_DEEP = f"the file is nested deeper than {DEPTH_MAX} levels"
 _SENTENCES: Mapping[str, tuple[str, str]] = {
     "found character '\\t'": ("a tab is where only spaces are allowed", "indent with spaces"),
@@ -189,7 +191,7 @@ _TOLD_FROM_THE_START = ("found unexpected end of stream", "expected ',' or")
 
 
 class _Document:
-    """One document on its way from bytes to plain values, with the line of each key and item."""
+    """Turns one document from bytes into plain values, and notes the line of each key and item."""
 
     def __init__(self, path: Path) -> None:
         self.file = str(path)
@@ -200,7 +202,7 @@ class _Document:
         self._ancestors: list[yaml.Node] = []
 
     def parse(self, raw: bytes) -> tuple[dict[str, Any], Lines]:
-        """Raises ``_Unusable``."""
+        """The plain values and their lines. Raises ``_Unusable``."""
         node = self._compose(self._text(raw))
         if node is None or node.tag == f"{TAG}null":
             raise self.stop("the file is empty", None, "empty-file")
@@ -234,7 +236,7 @@ class _Document:
             marks = [error.problem_mark, error.context_mark]
             mark = next(filter(None, reversed(marks) if key in _TOLD_FROM_THE_START else marks), None)
             raise self.stop(sentence, None if mark is None else mark.line + 1, "yaml", hint) from None
-        except (ValueError, OverflowError):  # PyYAML lets them out
+        except (ValueError, OverflowError):  # PyYAML does not catch these
             raise self.stop("a number in an escape or a directive is too large", None, "yaml") from None
 
     def _value(self, node: yaml.Node, path: KeyPath) -> Any:

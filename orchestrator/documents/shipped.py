@@ -1,4 +1,5 @@
-"""The runbooks that come with the installed families: where their files are, and those made for families in files."""
+"""The runbooks that come with the installed families: the paths of their files, and the runbooks made for file-based
+families."""
 
 from __future__ import annotations
 
@@ -14,12 +15,12 @@ from orchestrator.suggestions import suggest
 
 
 def shipped_runbooks() -> list[str]:
-    """The names of the runbooks that come with the installed families, sorted; with those made for families in files."""
+    """The sorted names of the runbooks that come with the installed families or are made for file-based families."""
     return sorted(name for family in known_families() for name in shipped_of(family))
 
 
 def shipped_of(family: str) -> list[str]:
-    """The same, of one family."""
+    """The names of the runbooks of one family, sorted."""
     own, file = _runbooks_of(family), _declared(family)
     if file is None:
         return sorted(own)
@@ -28,7 +29,7 @@ def shipped_of(family: str) -> list[str]:
 
 
 def offers_repair(family: str) -> bool:
-    """Does a family ship what makes one site active where both are, or none is?"""
+    """Does a family ship the runbook that repairs a pair with two active sites, or with none?"""
     return f"{family}/repair-standby" in shipped_of(family)
 
 
@@ -39,8 +40,8 @@ def _declared(family: str) -> FamilyFile | None:
 
 
 def generic_named(name: str) -> Runbook | None:
-    """The runbook of a family in a file that has none of its own of this name. Raises ``DefinitionError`` with the reason
-    where none can be made."""
+    """The runbook made for a file-based family, or None if the family has its own runbook of this name. Raises
+    ``DefinitionError`` with the reason if the runbook cannot be made."""
     family, _, kind = name.partition("/")
     file = _declared(family)
     if file is None or kind not in KINDS:
@@ -50,7 +51,7 @@ def generic_named(name: str) -> Runbook | None:
 
 
 def _kinds(names: Iterable[str], family: str) -> set[str]:
-    """Of the names of runbooks, the kinds that a family has itself."""
+    """The kinds of a family's own runbooks, taken from ``names``."""
     return {name.partition("/")[2] for name in names if name.startswith(f"{family}/")}
 
 
@@ -60,13 +61,14 @@ def _shipped() -> dict[str, Path]:
 
 
 def _runbooks_of(family: str) -> dict[str, Path]:
-    """By name, the runbooks of a family, whose folder holds them as ``<kind>.yaml``; none if it is not known."""
+    """The runbook files of a family, by runbook name. The family's folder holds them as ``<kind>.yaml``. Empty if the
+    family is unknown."""
     folder = getattr(family_called(family), "runbooks", None)
     return {} if folder is None else {f"{family}/{path.stem}": path for path in folder.glob("*.yaml")}
 
 
 def shipped_path(name: str) -> Path:
-    """The file of a shipped runbook. Raises ``DefinitionError`` for a name that none has."""
+    """The file of a shipped runbook. Raises ``DefinitionError`` if no shipped runbook has this name."""
     known = _runbooks_of(name.partition("/")[0])
     if name not in known:
         hint = f"the name of a file ends in .yaml; {suggest(name, _shipped(), label='shipped')}"

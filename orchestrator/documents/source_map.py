@@ -1,10 +1,10 @@
-"""Where things are in a file, and what is wrong with them: validation errors as findings with file and line.
+"""Turns validation errors into findings with file and line.
 
-``Lines`` finds the line of a path such as ``("steps", 2, "do", "role")``. ``explain`` turns what pydantic found into
+``Lines`` finds the line of a path such as ``("steps", 2, "do", "role")``. ``explain`` turns pydantic's errors into
 one sentence and a hint for each mistake.
 
-Must never repeat a value that could be a secret: under ``password`` nothing that was written is shown again, and
-elsewhere only values of fields whose legal values are known to be harmless (names and fixed words).
+This module must never repeat a value that could be a secret. Under ``password`` it shows no value at all. Elsewhere it
+shows only values of fields whose legal values are known to be harmless (names and fixed words).
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from orchestrator.suggestions import closest, suggest
 Path = tuple[str | int, ...]
 Shape = Mapping[str, Any]
 
-# What a pattern of the models means, for a person; a model of a family has its own. A test holds that none is missing.
+# The meaning of each pattern of the models, in words. A family's model brings its own. A test checks that all are there.
 PATTERNS: Mapping[str, str] = {
     SERVICE_NAME: "a service's name has 1 to 32 characters, no quotes or controls, none of ` ; ? * < > & | \\",
     WEBHOOK_URL: "https://…, or http:// to this very machine; without account, password, # and blanks",
@@ -48,12 +48,12 @@ _WHERE_RULE = "a where value is true, false, a number, a text, a list of these, 
 
 @dataclass(frozen=True, slots=True)
 class Lines:
-    """The line (1-based) of each key and list item, by its path. Empty for a definition that came from no file."""
+    """The line (1-based) of each key and list item, by its path. Empty for a definition that was not read from a file."""
 
     table: Mapping[Path, int] = field(default_factory=dict)
 
     def at(self, path: Iterable[str | int]) -> int | None:
-        """The line of the deepest part of ``path`` that the file has; a name it does not have is passed over."""
+        """The line of the deepest part of ``path`` that the file has. Parts that the file does not have are skipped."""
         known: Path = ()
         for part in path:
             if (*known, part) in self.table:
@@ -62,7 +62,7 @@ class Lines:
 
 
 class Diagnostic(NamedTuple):
-    """A finding by its place in a definition, before anybody asks for its line."""
+    """A finding with its path in a definition. Its line is not looked up yet."""
 
     path: Path
     level: Level
@@ -77,7 +77,7 @@ def error_at(path: Path, code: str, message: str, hint: str = "") -> Diagnostic:
 
 
 def findings_of(told: Iterable[Diagnostic], *, file: str | None, lines: Lines | None) -> list[Finding]:
-    """With file and line, in the order of the file as far as it is known."""
+    """Findings with file and line, sorted by line. Findings without a known line come first."""
     places = lines or Lines()
     found = [
         Finding(
@@ -89,7 +89,7 @@ def findings_of(told: Iterable[Diagnostic], *, file: str | None, lines: Lines | 
 
 
 def show(path: Iterable[str | int]) -> str:
-    """``steps[2].do.role`` for a path; ``the file`` for the empty one."""
+    """A path as text, such as ``steps[2].do.role``. The empty path is ``the file``."""
     text = ""
     for part in path:
         text += f"[{part}]" if isinstance(part, int) else f".{part}" if text else part
@@ -97,21 +97,21 @@ def show(path: Iterable[str | int]) -> str:
 
 
 def quoted(value: object) -> str:
-    """A harmless value as a person wrote it, in quotes, on one line, and never long."""
+    """A harmless value as it was written, in quotes, on one line, cut after 60 characters."""
     text = str(value).lower() if isinstance(value, bool) else str(value)
     return repr(text if len(text) <= 60 else text[:57] + "…")
 
 
 def may_be_secret(path: Path) -> bool:
-    """May something here be a secret? ``options`` are the adapter's own; no one knows what is in them. The address of
-    a ``webhook`` may have one in it."""
+    """May a value at this path be a secret? The adapter defines its ``options``, so any of them may be secret. The
+    address of a ``webhook`` may contain a secret."""
     return any(part in ("password", "options", "webhook") for part in path)
 
 
 def explain(
     error: ValidationError, data: object, lines: Lines, *, file: str, model: type[BaseModel]
 ) -> list[Finding]:
-    """One finding for each mistake, in the order of the file. ``data`` is what was validated."""
+    """One finding for each mistake, in the order of the file. ``data`` is the validated document."""
     found = [
         problem
         for details in _relevant(error.errors(include_url=False, include_input=False), data, model)
@@ -125,7 +125,7 @@ _Problem = tuple[Path, str, str, str]  # path, code, sentence, hint
 
 
 def _relevant(errors: Sequence[ErrorDetails], data: object, model: type[BaseModel]) -> Iterable[ErrorDetails]:
-    """Without the errors that only repeat others: of a union, those of the shape that was meant."""
+    """The errors, without those that only repeat others. Of a union, only the errors of the intended shape remain."""
     for details in errors:
         at_union, tag = _union(model, details["loc"])
         if at_union is None or (tag == "Bounds" and isinstance(_reach(data, at_union)[1], dict)):
@@ -135,7 +135,7 @@ def _relevant(errors: Sequence[ErrorDetails], data: object, model: type[BaseMode
 
 
 def _problem(details: ErrorDetails, data: object, model: type[BaseModel]) -> _Problem | None:
-    """The mistake in words; None for one that another error already tells of."""
+    """The mistake in words, or None if another error already reports the same mistake."""
     kind, loc, context = details["type"], details["loc"], details.get("ctx", {})
     path, value = _reach(data, loc)
     place = show(path)
@@ -157,14 +157,14 @@ def _problem(details: ErrorDetails, data: object, model: type[BaseModel]) -> _Pr
         written = "" if may_be_secret(path) else f" {quoted(path[-1] if loc[-1] == '[key]' else value)}"
         return path, "bad-name", f"{name}{written} is not allowed", rule
     if kind == "too_short" and isinstance(value, list | dict) and len(value) >= context["min_length"]:
-        return None  # pydantic counts the entries that were wrong as absent
+        return None  # pydantic counts wrong entries as absent
     if kind == "value_error":
         return path, "wrong-value", f"{place}: {context['error']}" if path else str(context["error"]), ""
     return path, "wrong-value", f"{place}: {_limit(kind, context) or details['msg']}", ""
 
 
 def _limit(kind: str, context: Mapping[str, Any]) -> str:
-    """The sentences for lengths and bounds; empty for any other kind of error."""
+    """The sentence for an error of length or bounds. Empty for any other kind of error."""
     match kind:
         case "too_short" | "string_too_short":
             return f"at least {context['min_length']} must be given"
@@ -188,7 +188,7 @@ def _missing(path: Path, name: str, parent: object, model: type[BaseModel]) -> _
     known = set(node.get("properties", {})) if node else set()
     slip = closest(name, [key for key in keys if key not in known])
     if slip is not None and node is not None and node.get("title") != "Do":
-        return None  # the unknown key is reported, with this one as its suggestion
+        return None  # the unknown key is reported, and this key is its suggestion
     hint = f"did you mean it by {slip}?" if slip else ""
     return path, "missing-key", f"{show(path)} lacks the key {name}", hint
 
@@ -246,7 +246,8 @@ def _kind(value: object) -> str:
 
 
 def _reach(data: object, loc: Iterable[str | int]) -> tuple[Path, object]:
-    """How far ``loc`` leads in the data, and what is there; names of unions and of models lead nowhere."""
+    """The longest part of ``loc`` that exists in the data, and the value there. Names of unions and of models in ``loc``
+    are skipped."""
     path: Path = ()
     for part in loc:
         has_key = isinstance(data, dict) and part in data
@@ -262,7 +263,7 @@ def _schema(model: type[BaseModel]) -> dict[str, Any]:
 
 
 def _shape(model: type[BaseModel], loc: Sequence[str | int]) -> Shape | None:
-    """What the model wants at ``loc``, as JSON Schema; None where anything goes, or nothing."""
+    """The JSON Schema of the model at ``loc``. None if the model allows any value there, or no value."""
     root = _schema(model)
     node: Shape | None = _plain(root, root)
     for part in loc:
@@ -287,7 +288,7 @@ def _child(node: Shape, part: str | int) -> Shape | None:
 
 
 def _plain(root: Shape, node: Shape) -> Shape:
-    """Without references and without the choice of null."""
+    """The schema node without references and without the null option."""
     while True:
         options = [option for option in node.get("anyOf", ()) if option.get("type") != "null"]
         if "$ref" in node:
@@ -299,7 +300,8 @@ def _plain(root: Shape, node: Shape) -> Shape:
 
 
 def _union(model: type[BaseModel], loc: Path) -> tuple[Path | None, str | int | None]:
-    """If ``loc`` passes through a union: the way to it, and which of its shapes the error is about."""
+    """The path of the union that ``loc`` passes through, and the shape of that union that the error is about. (None,
+    None) if ``loc`` passes through no union."""
     for depth, part in enumerate(loc):
         node = _shape(model, loc[:depth])
         if node is not None and "anyOf" in node:

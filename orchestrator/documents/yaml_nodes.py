@@ -1,6 +1,6 @@
-"""The nodes of a YAML document, within limits: neither a bomb nor deep nesting is ever built.
+"""Builds the nodes of a YAML document within limits, so a YAML bomb or a deeply nested document is never built.
 
-The dialect is the core schema of YAML 1.2 (section 10.3.2). Must never construct a value from a tag.
+The dialect is the core schema of YAML 1.2 (section 10.3.2). This module must never construct a value from a tag.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from yaml.scanner import Scanner
 
 DEPTH_MAX = 32
 ALIASES_MAX = 100
-NODES_MAX = 100_000  # values, counted with aliases followed
+NODES_MAX = 100_000  # values, counted with expanded aliases
 
 TAG = "tag:yaml.org,2002:"
 WORDS: Mapping[
@@ -38,10 +38,10 @@ WORDS: Mapping[
 
 
 def compose(text: str, *, is_shipped: bool) -> yaml.Node | None:
-    """The root of the one document in ``text``; None: there is none. Raises PyYAML's errors.
+    """The root of the only document in ``text``, or None if there is no document. Raises PyYAML's errors.
 
-    libyaml, where PyYAML has it, parses eight times as fast, and takes some documents that PyYAML does not. So it parses
-    only files that come with the program: a test shows that it reads each of them as PyYAML does.
+    If PyYAML has libyaml, libyaml parses eight times as fast, but accepts some documents that PyYAML refuses. So libyaml
+    parses only files that come with the program. A test shows that both parsers read each of these files alike.
     """
     nodes = fast_nodes(text) if is_shipped and yaml.__with_libyaml__ else PlainNodes(text)
     return nodes.get_single_node()
@@ -72,12 +72,12 @@ class _Nodes(Composer, BaseResolver):
             self._depth -= 1
 
 
-for _kind, (_pattern, _first) in WORDS.items():  # no base has those of YAML 1.1
+for _kind, (_pattern, _first) in WORDS.items():  # no base class has the resolvers of YAML 1.1
     _Nodes.add_implicit_resolver(TAG + _kind, _pattern, ["", *_first] if _kind == "null" else list(_first))
 
 
 class PlainNodes(_Nodes, Reader, Scanner, Parser):
-    """By PyYAML's own parser."""
+    """Nodes from PyYAML's own parser."""
 
     def __init__(self, text: str) -> None:
         Reader.__init__(self, text)
@@ -87,7 +87,7 @@ class PlainNodes(_Nodes, Reader, Scanner, Parser):
 
 
 def fast_nodes(text: str) -> _Nodes:
-    """By libyaml's parser. Raises ``ImportError`` where PyYAML has none."""
+    """Nodes from libyaml's parser. Raises ``ImportError`` if PyYAML has no libyaml."""
     return _fast_nodes()(text)
 
 

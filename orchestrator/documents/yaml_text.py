@@ -8,5 +8,5 @@ import yaml
 
 
 def yaml_text(data: Any) -> str:
-    """One document, with ``---`` before it. ``data``: as JSON has it."""
+    """One YAML document that starts with ``---``. ``data`` has JSON types."""
     return f"---\n{yaml.safe_dump(data, sort_keys=False, allow_unicode=False)}".rstrip("\n")

@@ -1,1 +1,1 @@
-"""The loop: decide, record, perform, record; its dispatch to sites, and the dry run."""
+"""The engine loop (decide, record, perform, record), its dispatch to sites, and the dry run."""

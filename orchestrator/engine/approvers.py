@@ -1,8 +1,8 @@
-"""The approval policy of this machine, and whose signed words count by it.
+"""The approval policy of this machine, and the people whose signatures count under it.
 
-The policy is a file that belongs to root and that no one else can write or replace: who asks for a run, and who leads
-it, can pick an inventory and write the journal, and must not be able to say who has to agree. Its place is not a
-setting: no variable and no option names another one.
+The policy is a file that belongs to root, and that other accounts can neither write nor replace. A person who asks for a
+run, or leads a run, can choose an inventory and write the journal. This person must not be able to choose the approvers.
+The path of the file is fixed: no variable and no option changes it.
 """
 
 from __future__ import annotations
@@ -24,7 +24,8 @@ _WRITABLE = stat.S_IWGRP | stat.S_IWOTH
 
 
 class Approvers:
-    """Who may approve here. ``policy`` None: this machine has none, and no word counts as signed."""
+    """The people who may approve on this machine. ``policy`` None: this machine has no policy, and no signature
+    counts."""
 
     def __init__(self, policy: MachinePolicy | None = None) -> None:
         self.policy = policy
@@ -33,7 +34,7 @@ class Approvers:
         self._verifier = Verifier(key for _, key in listed)
 
     def signer_of(self, statement: bytes, signed: ev.Signed | None) -> str:
-        """The account of the approver who signed ``statement``; empty for anybody else."""
+        """The account of the approver who signed ``statement``. Empty: no approver signed it."""
         if signed is None or not self._verifier.has_signed(statement, signed.key, signed.signature):
             return ""
         return self._accounts[signed.key]
@@ -43,7 +44,7 @@ class Approvers:
         return self._accounts.get(key, "")
 
     def demands_on(self, plan: ev.Plan) -> list[ApprovalDemand]:
-        """The rules that hold for a run of ``plan``."""
+        """The rules that apply to a run of ``plan``."""
         if self.policy is None:
             return []
         shipped = shipped_like(plan.runbook)
@@ -65,16 +66,16 @@ def shipped_like(runbook: Runbook) -> Runbook | None:
 
 
 def load_policy(path: Path = POLICY_FILE, *, owner: int = 0) -> MachinePolicy | None:
-    """The policy of this machine; None where there is no such file. ``owner`` is whom it has to belong to.
+    """The policy of this machine; None if there is no such file. ``owner``: the user ID that must own the file.
 
-    Raises ``DefinitionError`` for a file that cannot be read, or that others could have written: a policy is never done
-    without because something is wrong with it.
+    Raises ``DefinitionError`` for a file that cannot be read, or that other accounts could have written: a policy with a
+    problem is never ignored.
     """
     try:
         path.lstat()
     except (FileNotFoundError, NotADirectoryError):
         return None
-    except OSError as error:  # it may be there
+    except OSError as error:  # the file may exist
         raise _unreadable(path, error) from error
     for part in dict.fromkeys([path, *path.parents, path.resolve(), *path.resolve().parents]):
         if not _is_safe(part, owner):
@@ -97,8 +98,8 @@ def _unreadable(path: Path, error: OSError) -> DefinitionError:
 
 
 def _is_safe(path: Path, owner: int) -> bool:
-    """Does it belong to ``owner`` or root, and can no one else write it? A directory in which all may write is safe
-    with the sticky bit: what is in it cannot be replaced by others."""
+    """Does ``path`` belong to ``owner`` or root, and can no other account write it? A directory that all may write is
+    safe with the sticky bit: other accounts cannot replace its files."""
     try:
         found = path.lstat()
     except OSError as error:
@@ -114,7 +115,7 @@ def _listed(policy: MachinePolicy | None) -> tuple[Approver, ...]:
 
 
 def _hosts(plan: ev.Plan) -> frozenset[str]:
-    """Every name and address by which the plan's devices are spoken to."""
+    """Every name and address of the plan's devices, in lower case."""
     sites = [plan.inventory.sites[name] for name in (plan.source, plan.target)]
     devices = [device for site in sites for part in site.parts for device in part.devices]
     return frozenset(name.lower() for device in devices for name in (device.name, device.address) if name)

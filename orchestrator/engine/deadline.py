@@ -1,7 +1,8 @@
-"""The time that a run has: once it is over, every service that still can is rolled back, and the others are told so.
+"""The time limit of a run. When it is over, each lane that has not ended and is not reverting gets an abort request. A
+lane that can no longer be rolled back declines the request.
 
-It counts from the start of the run, or from the approval that let it start, by its record: a run that is resumed has no
-more time than the one that was interrupted.
+The time counts, by the record, from the start of the run or from the approval that allowed it to start. A resume does not
+extend the time.
 """
 
 from __future__ import annotations
@@ -18,22 +19,22 @@ _CONCERNED = ("ready", "running", "committed", "escalating")
 
 
 def due_at(run: Run) -> float | None:
-    """When the time is over, in the record's time; None: there is no limit, or the run has not started, or it waits for
-    the approval that lets it start."""
+    """When the time is over, in the time of the record. None: there is no limit, or the run has not started, or the run
+    waits for the approval that allows it to start."""
     limit = run.plan.policy.timeout
     waits = run.plan.approval is not None and not run.approvals.is_granted and not run.has_started
     return None if limit is None or run.began_at is None or waits else run.began_at + limit
 
 
 class Deadline:
-    """Of the run that this process leads. Each service is told once by each process."""
+    """The deadline of the run that this process leads. Each process asks each service once."""
 
     def __init__(self) -> None:
         self._told: set[str] = set()
         self._wakes_at: float | None = None
 
     def wake_at(self, draft: Draft) -> float | None:
-        """When the engine has to wake for it, the first time that this is known; else None."""
+        """When the engine has to wake for the deadline. Returned once, when it is first known; else None."""
         due = due_at(draft.run)
         if due is None or due == self._wakes_at or draft.at >= due:
             return None
@@ -41,7 +42,7 @@ class Deadline:
         return due
 
     def expired(self, draft: Draft) -> Iterator[tuple[str, ev.AbortAsked]]:
-        """What is to be asked of which services, now that the time is over; nothing before."""
+        """The services to abort, each with its abort request, once the time is over. Nothing before."""
         due, limit = due_at(draft.run), draft.run.plan.policy.timeout
         if due is None or limit is None or draft.at < due:
             return

@@ -1,7 +1,7 @@
-"""The fleet: carries commands to the sites' adapters and brings back their outcomes, grouped per site.
+"""The fleet: passes commands to the adapters of the sites and returns the outcomes, grouped by site.
 
-``InlineFleet`` does its work on the caller's thread in a fixed order, for injected time; ``dispatch_threaded`` gives each
-site a thread. Neither decides or records anything.
+``InlineFleet`` works on the caller's thread in a fixed order, for injected time. ``dispatch_threaded`` gives each site a
+thread. Neither decides or records anything.
 """
 
 from __future__ import annotations
@@ -23,16 +23,16 @@ from orchestrator.model import events as ev
 from orchestrator.model.outcome import Effect, Failure
 from orchestrator.model.runbook import Side
 
-# How long readings may have to wait behind acts that go out together, and an act behind others, seconds.
+# How long readings may wait for acts that are sent together, and an act for other acts, seconds.
 _TURN_S = 5.0
-# So many acts may wait for a site until its first act shows how long one takes.
+# How many acts may wait for a site until its first act shows how long an act takes.
 _ROOM = 64
 
 
 @dataclass(frozen=True, slots=True)
 class Act:
-    """Send this; its intent is on disk. After ``good_until``, by the fleet's clock, it must no longer leave: what it
-    depends on is too old then."""
+    """An action to send, whose intent is on disk. After ``good_until``, by the fleet's clock, it must not be sent: its
+    readings are too old then."""
 
     service: str
     intent: int
@@ -44,7 +44,7 @@ class Act:
 
 @dataclass(frozen=True, slots=True)
 class Observation:
-    """What one ``Observe`` saw, whole."""
+    """The complete round of readings of one ``Observe``."""
 
     service: str
     mark: int
@@ -54,7 +54,7 @@ class Observation:
 
 @dataclass(frozen=True, slots=True)
 class Ended:
-    """How one ``Act`` ended. ``withheld``: the permit refused it, so that it never left."""
+    """How one ``Act`` ended. ``withheld``: the permit refused the act, so it was not sent."""
 
     service: str
     intent: int
@@ -64,7 +64,7 @@ class Ended:
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What a person said to an ``Ask``; None: nothing."""
+    """A person's answer to an ``Ask``. ``ruling`` None: no answer."""
 
     service: str
     gate: ev.GateOpened
@@ -76,26 +76,26 @@ Completion = Observation | Ended | Answer
 
 
 class Prompter(Protocol):
-    """Where a person is asked, one question at a time."""
+    """Asks a person, one question at a time."""
 
     def ask(self, service: str, gate: ev.GateOpened) -> ev.Ruling | None:
-        """The person's ruling; None when no one is there to answer, or the question became moot."""
+        """The person's ruling. None if no person can answer, or if the question is no longer needed."""
         ...
 
 
 class Fleet(Protocol):
-    """What the engine needs of the world."""
+    """The interface of the engine to the sites and to the operator."""
 
     def submit(self, commands: Sequence[Command | Ask]) -> None:
-        """Start all of these."""
+        """Start all ``commands``."""
         ...
 
     def collect(self, until: float | None) -> list[Completion]:
-        """What has ended since; waits for the first one, but not beyond ``until`` (None: as long as it takes)."""
+        """The completions since the last call. Waits for the first one, but not beyond ``until`` (None: no limit)."""
         ...
 
     def room(self, on: Side, action: str) -> int:
-        """How many acts may wait for a site, so that the last of them leaves while what it depends on is young."""
+        """How many acts may wait for a site, so that the last one is sent before its readings are too old."""
         ...
 
     def interrupt(self) -> None:
@@ -109,7 +109,7 @@ class Fleet(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Rest:
-    """The readings of a round that are asked now, since all others of it were answered."""
+    """The readings of a round that are asked for now, since all others of the round were answered."""
 
     jobs: tuple[tuple[Side, Job], ...]
 
@@ -124,12 +124,12 @@ class Round:
 
     @property
     def first(self) -> list[tuple[Side, Job]]:
-        """What is asked first; all of it, where nothing comes before the rest."""
+        """The readings that are asked for first: all except ``after``, or all if there are no others."""
         asks = [ask for ask in self.request.asks if ask not in self.request.after] or self.request.asks
         return [(side, (reading, self)) for side, reading in asks]
 
     def add(self, seen: ev.Seen) -> Observation | Rest | None:
-        """The whole round, once the last of its readings is in; or what is to be asked of it now."""
+        """Add a reading. Returns the complete round after its last reading, or the ``Rest`` to ask for now, or None."""
         with self.lock:
             self.seen[(seen.on, seen.reading)] = seen
             known = len(self.seen)
@@ -145,7 +145,7 @@ class Round:
 
 @dataclass(slots=True)
 class _Dated:
-    """The permit for some acts that go out together. ``refused``: it refused since that was last checked."""
+    """The permit for acts that are sent together. ``refused``: it has refused since ``apply`` last reset this flag."""
 
     permit: Permit
     clock: Clock
@@ -164,7 +164,8 @@ class _Dated:
 
 @dataclass(slots=True)
 class SiteWorker:
-    """One site's adapter and the requests gathered for it. Knows no threads. ``pace_s``: what an act took last."""
+    """The adapter of one site, with the limits for its acts. It uses no threads. ``pace_s``: how long one of the last
+    acts took on average, seconds."""
 
     side: Side
     adapter: Adapter
@@ -173,17 +174,17 @@ class SiteWorker:
     pace_s: float = 0.0
 
     def batch(self, action: str) -> int:
-        """How many acts go out together: no more than the action allows, and fewer at a slow device, or what a reading
-        waits behind would make the round that it belongs to too old."""
+        """How many acts are sent together: at most the number that the action allows, and fewer at a slow device.
+        Otherwise a reading would wait so long for the acts that its round becomes too old."""
         most = self.adapter.actions[action].batch
         return most if self.pace_s * most <= _TURN_S else max(1, int(_TURN_S / self.pace_s))
 
     def room(self, action: str) -> int:
-        """How many acts may wait: one request's, or as many as leave soon at the pace of the last ones."""
+        """How many acts may wait: at least one batch, or as many as are sent within a few seconds at the present pace."""
         return max(self.batch(action), int(_TURN_S / self.pace_s) if self.pace_s else _ROOM)
 
     def observe(self, reading: str, rounds: Sequence[Round]) -> Iterator[Completion | Rest]:
-        """One probe for all ``rounds`` that want ``reading`` of this side."""
+        """One probe for all ``rounds`` that need ``reading`` from this side."""
         asked_at = self.clock.now()
         services = list(dict.fromkeys(one.request.service for one in rounds))
         answers = probe(self.adapter, reading, services)
@@ -198,7 +199,7 @@ class SiteWorker:
                 yield done
 
     def apply(self, action: str, acts: Sequence[Act]) -> Iterator[Completion]:
-        """One request for all ``acts``; an error speaks for those not yet answered."""
+        """One request for all ``acts``. An error counts for every act that is not answered yet."""
         calls = [Call(act.service, act.args) for act in acts]
         waiting, began_at = list(acts), self.clock.now()
         permit = _Dated(self.permit, self.clock, min(act.good_until for act in acts))
@@ -222,7 +223,7 @@ class SiteWorker:
 
 
 def _of_this(act: Act, result: Result) -> Result:
-    """``result``, if it is about this act; a lane must not believe what was done to another one."""
+    """``result`` if it belongs to this act, or else a doubtful result: a lane must not use the result of another act."""
     call = Call(act.service, act.args)
     if result.call == call:
         return result
@@ -244,7 +245,7 @@ def _probes_first(jobs: Iterable[Job]) -> tuple[dict[str, list[Round]], dict[str
 
 
 class InlineFleet:
-    """Everything on the caller's thread, in order, on the injected clock."""
+    """A fleet that does everything on the caller's thread, in order, on the injected clock."""
 
     def __init__(
         self, adapters: Mapping[Side, Adapter], permit: Permit, clock: Clock, *, prompter: Prompter | None = None
@@ -294,7 +295,7 @@ class InlineFleet:
         return self._workers[on].room(action)
 
     def interrupt(self) -> None:
-        """Nothing waits on this thread."""
+        """Does nothing: ``collect`` does not wait for another thread."""
 
     def close(self) -> None:
         for worker in self._workers.values():
@@ -302,7 +303,7 @@ class InlineFleet:
 
 
 def jobs_of(command: Command) -> list[tuple[Side, Job]]:
-    """What each site has to do for it."""
+    """The jobs of each site for ``command``."""
     if isinstance(command, Act):
         return [(command.on, command)]
     return Round(command).first

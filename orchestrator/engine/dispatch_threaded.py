@@ -1,7 +1,7 @@
 """The fleet with one thread for each site, and one for the questions to a person.
 
-What gathers while a device is busy goes out as one request, so that a thousand lanes cost few round trips, and a fast
-lane never waits for a slow one.
+Jobs that arrive while a device is busy are sent as one request. So a thousand lanes need few round trips, and a fast lane
+never waits for a slow one.
 """
 
 from __future__ import annotations
@@ -19,9 +19,9 @@ from orchestrator.model.runbook import Side
 
 
 class ThreadedFleet:
-    """One worker thread a site, and one for the questions to a person.
+    """One worker thread for each site, and one for the questions to a person.
 
-    ``real``: how many of the machine's seconds a number of the clock's take, where these differ.
+    ``real`` converts seconds of ``clock`` to seconds of the machine, if these differ.
     """
 
     def __init__(
@@ -54,7 +54,7 @@ class ThreadedFleet:
             self._threads[side].give(batch)
 
     def _give(self, rest: Rest) -> None:
-        """The rest of a round: its first readings were answered."""
+        """Pass on the rest of a round, whose first readings were answered."""
         for side, job in rest.jobs:
             self._threads[side].give([job])
 
@@ -84,7 +84,7 @@ class ThreadedFleet:
 
 
 class SiteThread:
-    """A site's thread. Readings and actions take turns, so that neither starves; each goes out in batches."""
+    """The thread of a site. Readings and actions take turns, so that neither starves. Both are sent in batches."""
 
     def __init__(
         self,
@@ -155,7 +155,7 @@ class SiteThread:
 
 
 class _Asker:
-    """The thread that talks to a person: one question at a time."""
+    """The thread that asks a person: one question at a time."""
 
     def __init__(self, prompter: Prompter, done: queue.SimpleQueue[Completion | BaseException | None]) -> None:
         self._prompter = prompter

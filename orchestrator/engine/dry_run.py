@@ -1,7 +1,8 @@
-"""A look ahead that changes nothing: what holds now, and every command that would be sent, per device and in order.
+"""The dry run, which changes nothing: the checks as they are now, and every command that would be sent, by device, in
+order.
 
-Two walls keep it harmless: the adapters it uses are made ``read_only``, so that their sessions have no way to send a
-changing command, and ``ReadOnly`` hands on the reading half of an adapter alone.
+Two barriers keep it harmless. The adapters are made ``read_only``, so their sessions cannot send a changing command. And
+``ReadOnly`` offers only the reading half of an adapter.
 """
 
 from __future__ import annotations
@@ -32,7 +33,7 @@ Told = TypeVar("Told")
 
 @dataclass(frozen=True, slots=True)
 class CheckNow:
-    """A check as it stands. ``holds`` None: unknown now; ``later``: it speaks of a state the run has yet to make."""
+    """A check, judged now. ``holds`` None: unknown now. ``later``: the check is about a state that the run will cause."""
 
     site: str
     text: str
@@ -43,9 +44,9 @@ class CheckNow:
 
 @dataclass(frozen=True, slots=True)
 class StepPreview:
-    """One step of one service: its checks, and the commands it would send, in order; a wait repeats its readings.
+    """One step of one service: its checks, and the commands that it would send, in order. A wait repeats its readings.
 
-    ``gauge``: what has to fall to 0 while it waits, as it stands now; None for other steps, and where it is unknown.
+    ``gauge``: the present value of the number that has to fall to 0 during a wait. None for other steps, or if unknown.
     """
 
     id: str
@@ -59,16 +60,16 @@ class StepPreview:
 
 @dataclass(frozen=True, slots=True)
 class LanePreview:
-    """What a run would do for one service, judged now. What its sites were seen to be is by site, as far as is read:
-    ``roles``, ``lets_clients_in``, and whether replication is ``suspended``."""
+    """The actions of a run for one service, judged now. ``roles``, ``lets_clients_in`` and ``suspended`` (replication)
+    hold the present state by site, as far as it was read."""
 
     service: str
     steps: tuple[StepPreview, ...]
     roles: Mapping[str, Role]
     lets_clients_in: Mapping[str, bool]
     suspended: Mapping[str, bool]
-    unanswered: str = ""  # a question that is certain to come, and no one could answer
-    would_stop: str = ""  # at which question, as was asked for
+    unanswered: str = ""  # a question that is certain to come, without an answer or an operator
+    would_stop: str = ""  # the question at which the run would stop, as chosen in advance
     would_ask: str = ""
 
     @property
@@ -82,15 +83,15 @@ class LanePreview:
 
     @property
     def is_refused(self) -> bool:
-        """Is something read as it must not be? What could not be read may yet be."""
+        """Is a check of the present state read as false? An unknown check does not count."""
         return any(check.holds is False and not check.later for step in self.steps for check in step.checks)
 
 
 def preview(
     plan: ev.Plan, adapters: Mapping[Side, ReadOnly], clock: Clock, *, attended: bool = False
 ) -> list[LanePreview]:
-    """Read once what can be read, and lay the runbook out for every service of ``plan``. ``attended``: an operator could
-    be asked."""
+    """Take all readings once, and make the preview of every service of ``plan``. ``attended``: an operator can be
+    asked."""
     seen = _read(plan, adapters, clock)
     devices = {side: _device(plan, side, adapter) for side, adapter in adapters.items()}
     return [
@@ -108,7 +109,7 @@ def preview(
 
 
 def _with_questions(plan: ev.Plan, layout: _Layout, attended: bool) -> LanePreview:
-    """The preview of a service, with the questions that are known now and what they would come to."""
+    """The preview of a service, with the questions that are known now and their outcome."""
     broken = guard_broken_now(plan, layout.service)
     known = {"refuses": "" if attended else unanswered(plan) or broken, "stops": "", "asks": broken * attended}
     for step in plan.runbook.steps:
@@ -124,7 +125,7 @@ def _with_questions(plan: ev.Plan, layout: _Layout, attended: bool) -> LanePrevi
 def _read(plan: ev.Plan, adapters: Mapping[Side, ReadOnly], clock: Clock) -> dict[str, list[ev.Seen]]:
     wanted = dict.fromkeys(ask for step in plan.runbook.steps for ask in (*_before(step), *_meanwhile(step)))
     compared = {ask for step in plan.runbook.steps for ask in _compared(step)}
-    wanted = dict.fromkeys(sorted(wanted, key=lambda ask: ask in compared))  # after what they are compared with
+    wanted = dict.fromkeys(sorted(wanted, key=lambda ask: ask in compared))  # readings that are compared come last
     seen: dict[str, list[ev.Seen]] = {service: [] for service in plan.services}
     for on, reading in wanted:
         asked_at = clock.now()
@@ -140,20 +141,20 @@ def _read(plan: ev.Plan, adapters: Mapping[Side, ReadOnly], clock: Clock) -> dic
 
 
 def _before(step: Step) -> list[tuple[Side, str]]:
-    """What the step reads before it does anything."""
+    """The readings of the step before it does anything."""
     checks = (*step.only_if, *step.require, *step.reconfirm)
     return list(dict.fromkeys(ask for check in checks for ask in check.asks))
 
 
 def _compared(step: Step) -> set[tuple[Side, str]]:
-    """The readings that are compared with what the other site says."""
+    """The readings that are compared with a value of the other site."""
     found: set[tuple[Side, str]] = {(check.on, check.reading) for check in step.checks if check.elsewhere}
     follows = step.progress
     return found if follows is None or follows.up_to is None else {*found, (follows.on, follows.reading)}
 
 
 def _meanwhile(step: Step) -> list[tuple[Side, str]]:
-    """What it reads while it waits, or to list its items."""
+    """The readings of the step while it waits or compares, and to list its items."""
     checks = (*step.until, *step.guard, *step.never)
     asks: list[tuple[Side, str]] = [ask for check in checks for ask in check.asks]
     asks += compared_by(step.compare)
@@ -163,7 +164,7 @@ def _meanwhile(step: Step) -> list[tuple[Side, str]]:
 
 
 def _device(plan: ev.Plan, side: Side, adapter: ReadOnly) -> str:
-    """The device that the commands of ``side`` go to: the only one, or the node of the pair that serves now."""
+    """The device that gets the commands of ``side``: the only device, or the node of an HA pair that serves now."""
     site = plan.inventory.sites[plan.site_name(side)]
     if len(site.devices) == 1:
         return site.devices[0].name
@@ -178,7 +179,7 @@ def _device(plan: ev.Plan, side: Side, adapter: ReadOnly) -> str:
 
 @dataclass(frozen=True, slots=True)
 class _Layout:
-    """Lays out the steps for one service. ``lane`` holds what was read."""
+    """Makes the preview of the steps for one service. ``service``: a lane that holds the readings."""
 
     plan: ev.Plan
     lines: Lines
@@ -193,7 +194,7 @@ class _Layout:
         return LanePreview(self.service.service, tuple(steps), *told)
 
     def _told(self, look: Callable[[ev.Seen], Told | None]) -> dict[str, Told]:
-        """What readings tell of each site; the last word counts."""
+        """The value that ``look`` finds in the readings of each site. The last reading with a value counts."""
         found = ((self.plan.site_name(seen.on), look(seen)) for seen in self.service.seen)
         return {site: told for site, told in found if told is not None}
 
@@ -208,7 +209,7 @@ class _Layout:
         if step.for_each is not None:
             sent = list(self._on_items(step))
             commands += sent
-            # The items are listed again: an item that is no longer listed is the proof.
+            # The items are listed again. The proof is that an item is no longer listed.
             again = [(step.for_each.on, step.for_each.reading)]
             commands += self.lines.reads(again, "proof", is_sure=bool(sent))
         elif step.do is not None:
@@ -231,14 +232,14 @@ class _Layout:
         )
 
     def foreseen(self, name: str) -> list[Item] | str:
-        """What step ``name`` would need decisions on, were it now; why that is not known, if it is not."""
+        """The items that step ``name`` would need decisions on now; or a text that says why they are unknown."""
         each = self.plan.runbook.steps[self.plan.runbook.index_of(name)].for_each
-        assert each is not None  # by lint
+        assert each is not None  # lint checks it
         found = listed(self.plan, self.service, each)
         return found.why if isinstance(found, Verdict) else found
 
     def _gauge(self, step: Step) -> int | None:
-        """How much of the backlog a wait would have to see leave, were it now."""
+        """The present backlog that a wait would have to drain. None: another step, or unknown."""
         if step.progress is None:
             return None
         if not is_backlog(step.progress.reading, step.progress.field, self.plan.runbook.family):
@@ -252,7 +253,8 @@ class _Layout:
         return CheckNow(site, verdict.why or f"{site}: {in_words(check.where)}", verdict.holds, later=False)
 
     def _broken_now(self, step: Step) -> Iterator[CheckNow]:
-        """What must never be and is: the wait of ``step`` would end with it, in the words that the run has for it."""
+        """The ``never`` checks that are true now, so that the wait of ``step`` would fail, with the text of that
+        failure."""
         for check in step.never:
             if judge_one(self.plan, self.service, check).holds:
                 why = what_is_wrong(self.plan, self.service, check)
@@ -263,8 +265,8 @@ class _Layout:
         return CheckNow(site, f"{site}: {in_words(check.where)}", None, later=True, phase=phase)
 
     def _on_items(self, step: Step) -> Iterator[CommandAhead]:
-        """For the items that are listed now: what their decision leads to, or each of the possible ones."""
-        assert step.do is not None  # by the runbook's model
+        """The commands for the items that are listed now: for the decision of each item, or for every possible choice."""
+        assert step.do is not None  # the runbook's model checks it
         name = (
             Item.argument if step.for_each is None else item_argument(step.for_each.reading, self.plan.runbook.family)
         )
@@ -280,7 +282,8 @@ class _Layout:
                     yield from self.lines.sends(self.service.service, step.do, {**args, "outcome": choice}, choice)
 
     def _listing(self, step: Step) -> Check:
-        """What lists the items of the step; for one that follows up on decisions, those to be decided."""
+        """The check that lists the items of the step. If the step acts on earlier decisions, the check of the step that
+        decides."""
         assert step.for_each is not None
         each = step.for_each
         if each.decided_in is not None:
@@ -288,12 +291,12 @@ class _Layout:
         return Check(on=each.on, reading=each.reading, where=each.where)
 
     def _listed(self, listing: Check) -> Sequence[Item] | None:
-        """What is listed now, of whatever kind; None where that is unknown."""
+        """All items that are listed now; None if unknown."""
         seen = self.service.reading(listing.on, listing.reading)
         return None if seen is None else items_of(seen.value)
 
     def _items_now(self, step: Step) -> list[str]:
-        """Items of the step as they are listed now."""
+        """The keys of the step's items that are listed now."""
         listing = self._listing(step)
         return [item.key for item in self._listed(listing) or () if matches(item, listing.where)]
 
@@ -325,7 +328,7 @@ class _Layout:
             yield self._on_gate("nothing moves", step.when_stalled.after, step.when_stalled)
 
     def _read_now(self, checks: Sequence[Check]) -> Iterator[str]:
-        """What was read, in names, where it says more than the values of these checks."""
+        """The remarks of the readings of ``checks``, such as names, which say more than the values."""
         for check in checks:
             seen = self.service.reading(check.on, check.reading)
             said = "" if seen is None or seen.value is None else seen.value.remark(list(check.where))
@@ -336,7 +339,7 @@ class _Layout:
         return f"asked: {ask.text.removesuffix('.')}: {self._answers(ask.gate, ask.choices, ask.unattended)}"
 
     def _answers(self, gate: str, choices: Sequence[str], unattended: str) -> str:
-        """What a question can be answered with, or has been."""
+        """The possible answers to a question, or the answer that was decided in advance."""
         policy = self.plan.policy
         if gate not in policy.on_gate:
             return f"{' / '.join(choices)}; unattended: {unattended}"

@@ -1,4 +1,4 @@
-"""The lines that a dry run shows: what each reading and action would send, to which device and at which prompt."""
+"""The lines that a dry run shows: the commands of each reading and action, each with its device and prompt."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from orchestrator.model.reading import Reading
 from orchestrator.model.runbook import Do, Side
 
 Purpose = Literal["read", "change"]
-# Where in its step something has its place: among the preconditions, the work itself, or the proof of it.
+# The part of a step: its preconditions, its work, or its proof.
 Phase = Literal["before", "work", "proof"]
 _PERHAPS = "if needed"
 
 
 class ReadOnly:
-    """An adapter that can only read: there is no ``apply`` on it to call."""
+    """An adapter that can only read: it has no ``apply``."""
 
     def __init__(self, adapter: Adapter) -> None:
         self._adapter = adapter
@@ -28,14 +28,14 @@ class ReadOnly:
         self.actions: Mapping[str, ActionSpec] = adapter.actions
 
     def probe(self, reading: str, services: Sequence[str]) -> Mapping[str, Reading | Failure]:
-        """As ``reachability.probe``."""
+        """Like ``reachability.probe``."""
         return probe(self._adapter, reading, services)
 
 
 @dataclass(frozen=True, slots=True)
 class CommandAhead:
-    """One line a device would be sent. ``when``: the decision or the need without which it is not sent; empty: it is sent
-    in any case. ``prompt``: what the device shows before it."""
+    """One line that would be sent to a device. ``when``: the condition under which the line is sent, such as a decision;
+    empty: always. ``prompt``: the prompt of the device before the line."""
 
     site: str
     device: str
@@ -47,14 +47,14 @@ class CommandAhead:
 
     @property
     def typed(self) -> str:
-        """The line behind its prompt."""
+        """The line after its prompt."""
         return f"{self.prompt or f'{self.device}>'} {self.line}"
 
 
 @dataclass(frozen=True, slots=True)
 class Lines:
-    """What is sent for one service, in order. ``devices``: the device that each side's commands go to. ``sessions``: each
-    session so far; the prompt of a line depends on the lines before it."""
+    """The lines that are sent for one service, in order. ``devices``: by side, the device that gets the commands.
+    ``sessions``: each session so far, since the prompt of a line depends on the lines before it."""
 
     plan: ev.Plan
     adapters: Mapping[Side, ReadOnly]
@@ -64,10 +64,10 @@ class Lines:
     def reads(
         self, asks: Iterable[tuple[Side, str]], phase: Phase, *, is_sure: bool = True
     ) -> Iterator[CommandAhead]:
-        """The lines of these readings, each at its prompt. Not ``is_sure``: only if they are needed."""
+        """The lines of these readings, each with its prompt. If not ``is_sure``, the lines are marked "if needed"."""
         for side, reading in asks:
             spec = self.adapters[side].readings.get(reading)
-            if spec is None:  # of a comparison: its gate asks then
+            if spec is None:  # a comparison whose reading is not offered: its gate asks instead
                 continue
             site, device = self._where(side, spec.place)
             session = self._session(spec.dialogue, site, device)
@@ -79,7 +79,7 @@ class Lines:
                 yield from (CommandAhead(site, device, one.line, "read", phase, when, one.prompt) for one in typed)
 
     def sends(self, service: str, do: Do, args: Mapping[str, str], when: str = "") -> Iterator[CommandAhead]:
-        """The lines that an action sends for ``service``, and those that are read right before."""
+        """The lines that an action sends for ``service``, and the lines of the readings right before the action."""
         spec = self.adapters[do.on].actions[do.action]
         site, device = self._where(do.on, spec.place)
         session = self._session(spec.dialogue, site, device)
@@ -94,7 +94,7 @@ class Lines:
             yield CommandAhead(site, device, one.line, purpose, "work", when, one.prompt)
 
     def _where(self, side: Side, place: str) -> tuple[str, str]:
-        """Site and device of a command. ``every node`` of a site with one node is that node."""
+        """Site and device of a command. At a site with one node, ``every node`` means that node."""
         site = self.plan.inventory.sites[self.plan.site_name(side)]
         is_one = not place or (place == EVERY_NODE and len(site.devices) == 1)
         return site.name, self.devices[side] if is_one else place

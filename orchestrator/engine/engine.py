@@ -1,9 +1,10 @@
-"""The loop: decide, record, perform, record. The only place where decisions, the journal and devices meet.
+"""The loop: decide, record, perform, record. Only this module connects decisions, the journal and devices.
 
-Order inside one turn is the safety argument. What happened since the last turn and everything decided upon it is
-folded into a draft (*legality*: the lifecycle table may refuse), written in one commit together with all intents, in
-which the lease is checked (*durability*), then believed (*memory*), then shown (*observers*), and only then carried
-out. A process killed between any two of these can be resumed: what is not on disk was not sent.
+The order inside one turn is the safety argument. First, the new events and the decisions on them are folded into a draft,
+which the lifecycle table may refuse (*legality*). The draft is written with all intents in one commit, which also checks
+the lease (*durability*). Then the state in memory is updated (*memory*), and the records are shown (*observers*). Only
+then are the actions and readings carried out. A process that is killed between any two of these can be resumed: a command
+that is not on disk was not sent.
 """
 
 from __future__ import annotations
@@ -34,17 +35,17 @@ from orchestrator.model.requests import ApprovalRequest
 
 # How often the inbox is checked while nothing else happens, seconds.
 INBOX_EVERY = 1.0
-# A lane that decides more than this in one turn decides in a circle.
+# A lane that makes more decisions than this in one turn is in an endless loop.
 _DECISIONS_MAX = 200
-# A device takes less than this to answer, or not to, seconds; else this machine slept meanwhile.
+# A device answers, or times out, in less than this, seconds. If it takes longer, this machine was suspended meanwhile.
 _SLOWEST_S = 120.0
 
 
 class Engine:
-    """Leads one run from where its record stands to its end, or to where it must stop.
+    """Leads one run from the state of its record to its end, or to a point where it must stop.
 
-    ``approvers``: whose signed words count. ``approval``: what this machine's policy asks of the run, where that is not
-    what its plan has.
+    ``approvers``: the people whose signatures count. ``approval``: the approval rule that this machine's policy requires
+    of the run, if it differs from the rule in the plan.
     """
 
     def __init__(
@@ -70,8 +71,8 @@ class Engine:
         self._writer = writer
         self._fleet = fleet
         self._clock = clock
-        # A machine whose clock is behind the one that wrote the record must neither make it run backwards nor stand
-        # still until it has caught up. Whole seconds: they are added and taken away without rounding.
+        # The clock of this machine may be behind the clock that wrote the record. The time of the record must not go
+        # back, and the run must not wait until this clock has caught up. Whole seconds need no rounding.
         self._ahead = max(0, math.ceil(run.last_at - clock.now()))
         self._who = ev.Who(by, account, uid)
         self._hearing = Hearing(
@@ -80,7 +81,7 @@ class Engine:
         self._attended = attended
         self._observers = Observers(observers)
         self._sites = Sites(journal, writer.run, run)
-        self._claimed: list[Completion] = []  # answers to claims, not taken in yet
+        self._claimed: list[Completion] = []  # answers to claims that are not recorded yet
         self._observing: dict[str, int] = {}
         self._acting = Acting(fleet)
         self._asking: set[tuple[str, str, str | None]] = set()
@@ -91,21 +92,21 @@ class Engine:
         self._forgiven = frozenset(service for service, lane in run.lanes.items() if lane.ended)
 
     def pause(self, reason: str) -> None:
-        """Stop at the next safe point: start nothing new, await what is under way. Safe in a signal handler."""
+        """Stop at the next safe point: start nothing new, await the actions under way. Safe in a signal handler."""
         self._pause = reason
         self._fleet.interrupt()
 
     def run(self, *, abort: ev.AbortAsked | None = None, policy: ev.Policy | None = None) -> Run:
         """Lead the run until every lane has ended or a pause was asked for.
 
-        Raises ``LeaseLost`` when another process took over and ``JournalUnavailable`` when nothing can be recorded;
-        nothing is sent after either.
+        Raises ``LeaseLost`` when another process took over, and ``JournalUnavailable`` when nothing can be recorded.
+        Nothing is sent after either.
         """
         try:
             with few_collections():
                 self._lead(abort, policy)
         finally:
-            # Whatever ended this: what still waits in the fleet must no longer leave.
+            # After any end, also an error: commands that still wait in the fleet must not be sent.
             self._lease.revoke()
             self._fleet.close()
         return self.run_state
@@ -121,10 +122,10 @@ class Engine:
             self._finish()
 
     def _opening(self, abort: ev.AbortAsked | None, policy: ev.Policy | None) -> Draft:
-        """The first events of this process: who leads, what is in doubt, which lanes continue."""
+        """The first events of this process: who leads, which actions are in doubt, which lanes continue."""
         draft = self._draft()
         if self.run_state.status == "finished":
-            # Whatever was asked for then came too late, and must not come as a surprise now.
+            # Requests from before the end came too late. They must not take effect now.
             draft.taken.extend(number for number, _ in self._journal.requests(self._writer.run))
         who = self._who._asdict()
         draft.add_own(ev.RunStarted(epoch=self._writer.epoch, attended=self._attended, **who))
@@ -147,7 +148,7 @@ class Engine:
     def _round(self) -> None:
         completions = self._fleet.collect(self._next_moment())
         answers, self._claimed = self._claimed, []
-        # First: whoever was away for longer than its lease must not decide on what was read before.
+        # First: a process that was suspended for longer than its lease must not decide on earlier readings.
         was_away = self._keep_lease()
         draft = self._draft()
         touched = dict.fromkeys(self._read_anew(draft, completions) if was_away else ())
@@ -159,7 +160,8 @@ class Engine:
             self._turn(draft, touched)
 
     def _keep_lease(self) -> bool:
-        """Renew the lease when it is time. Returns whether it had run out; no one took it, or this raises."""
+        """Renew the lease when it is time. Returns whether it had expired. Raises ``LeaseLost`` if another process took
+        it."""
         now = self._clock.now()
         had_run_out = now > self._lease.expires_at
         if now >= self._lease.renew_at:
@@ -167,7 +169,8 @@ class Engine:
         return had_run_out
 
     def _read_anew(self, draft: Draft, completions: Iterable[Completion]) -> Iterator[str]:
-        """Every lane that has read something reads it again: it may be hours old. What comes in now tells its own age."""
+        """Make lanes with readings read again, since the readings may be hours old. A lane with a young observation in
+        ``completions`` is left out. Yields the services."""
         news = [done for done in completions if isinstance(done, Observation) and done.seen]
         coming = {one.service for one in news if self._clock.now() - min(s.asked_at for s in one.seen) < _SLOWEST_S}
         for service, lane in self.run_state.lanes.items():
@@ -188,7 +191,7 @@ class Engine:
         return due
 
     def _take_in(self, draft: Draft, completions: Iterable[Completion]) -> list[str]:
-        """Record what came back; the lanes it concerns."""
+        """Add the completions to the draft. Returns the services that they concern."""
         touched = []
         for done in completions:
             service, lane = done.service, draft.lane(done.service)
@@ -207,7 +210,7 @@ class Engine:
         return touched
 
     def _dated(self, seen: tuple[ev.Seen, ...]) -> tuple[ev.Seen, ...]:
-        """The readings in the record's time."""
+        """The readings with their times converted to the time of the record."""
         if not self._ahead:
             return seen
         return tuple(one.model_copy(update={"asked_at": one.asked_at + self._ahead}) for one in seen)
@@ -215,15 +218,15 @@ class Engine:
     def _take_answer(self, draft: Draft, lane: Lane, answer: Answer) -> None:
         gate = lane.open_gate(answer.gate.gate, answer.gate.item)
         if gate != answer.gate or lane.ended:
-            return  # the question answered itself meanwhile, or is another one now
+            return  # the question has ended meanwhile, or has changed
         if answer.ruling is None or answer.ruling.choice not in answer.gate.choices:
-            self._attended = False  # no one is there after all
+            self._attended = False  # no operator is there to answer
             return
         for event in self._hearing.answer(draft, lane, answer.gate, answer.ruling):
             draft.add(lane.service, event)
 
     def _read_inbox(self, draft: Draft) -> list[str]:
-        """What other processes ask of this run: calling it off, or answers to its gates."""
+        """Take in aborts, votes and answers from other processes. Returns the services that they concern."""
         if draft.at < self._inbox_at:
             return []
         self._inbox_at = draft.at + INBOX_EVERY
@@ -250,7 +253,7 @@ class Engine:
     # --- one turn -------------------------------------------------------------------------------------------------
 
     def _turn(self, draft: Draft, touched: Iterable[str]) -> None:
-        # First of all: a lane whose time is over must not decide on what came in too late.
+        # First: a lane whose time is over must not decide on completions that came too late.
         requests: list[Request] = list(self._time_out(draft))
         for service in self.run_state.lanes if self._seek_approval(draft) else touched:
             if not self._must_wait(draft, service):
@@ -261,9 +264,9 @@ class Engine:
         self._perform(draft.acts, requests)
 
     def _seek_approval(self, draft: Draft) -> bool:
-        """Ask people about the plan, and take in what they said. Returns whether the lanes may start from now on.
+        """Ask people about the plan, and take in their votes. Returns whether the lanes may start from now on.
 
-        Nothing but the inbox and the time is checked meanwhile. Denied, or too late, every lane is refused.
+        Until the decision, only the inbox and the time are checked. If denied or too late, every lane is refused.
         """
         self._hearing.request_approval(draft)
         sought = draft.approvals.sought
@@ -274,14 +277,14 @@ class Engine:
         return draft.approvals.is_granted and not self.run_state.approvals.is_granted
 
     def _must_wait(self, draft: Draft, service: str) -> bool:
-        """Is it a lane whose wave has not come, or one of a plan that people have to agree to?"""
+        """Must the lane wait for its wave, or for the approval of the plan?"""
         lane = draft.lane(service)
         if self._hearing.holds(draft, lane):
             return True
         return self.run_state.plan.waves is not None and lane.status == "ready" and lane.abort is None
 
     def _begin_wave(self, draft: Draft) -> list[Request]:
-        """Let the lanes of the present wave start; with nothing under way and nothing allowed to start, pause."""
+        """Start the lanes of the present wave. If no lane is under way and none may start, pause the run."""
         waves = self.run_state.plan.waves
         if waves is None or (self.run_state.plan.approval is not None and not draft.approvals.is_granted):
             return []
@@ -295,7 +298,7 @@ class Engine:
         return requests
 
     def _advance(self, draft: Draft, service: str) -> Sequence[Request]:
-        """Decide until the lane has to wait for something; what it wants read or asked."""
+        """Decide until the lane has to wait for something. Returns the requests that it waits for."""
         for _ in range(_DECISIONS_MAX):
             lane = draft.lane(service)
             move = decide(self.run_state.plan, lane, draft.at, attended=self._attended)
@@ -310,7 +313,7 @@ class Engine:
         raise FailoverError(f"{service}: decisions go in a circle at step {draft.lane(service).step}")
 
     def _fail_fast(self, draft: Draft) -> list[Request]:
-        """One lane that failed has those rolled back that still can."""
+        """With ``fail_fast``, after the first lane that failed, abort every other lane that can still be rolled back."""
         failed = next((lane for lane in draft.lanes.values() if lane.outcome not in (None, ev.Outcome.DONE)), None)
         if failed is None or not self.run_state.plan.policy.fail_fast:
             return []
@@ -323,7 +326,7 @@ class Engine:
         return requests
 
     def _time_out(self, draft: Draft) -> Iterator[Request]:
-        """The time of the run is over: every lane that still can is rolled back."""
+        """After the deadline of the run, abort every lane that it concerns. Yields the requests that follow."""
         if (due := self._deadline.wake_at(draft)) is not None:
             heapq.heappush(self._wakes, (due, self.run_state.plan.services[0]))
         for service, asked in self._deadline.expired(draft):
@@ -331,14 +334,14 @@ class Engine:
             yield from self._advance(draft, service)
 
     def _record(self, draft: Draft) -> None:
-        # First: they happened before, and a record that ends with the run's end must continue doing so.
+        # First: these failures happened earlier, and the last record of a run must remain the end of the run.
         draft.events[:0] = [(None, failure) for failure in self._observers.failures()]
         if not draft.events and not draft.taken:
             return
         run, first, at = self._writer.run, self._writer.seq + 1, draft.at
         records = [ev.Record(run, seq, at, lane, event) for seq, (lane, event) in enumerate(draft.events, first)]
         self._writer = self._journal.append(self._writer, draft.at, draft.events, taken=draft.taken)
-        # The run first: what people agree to is recorded before the lanes that it lets start.
+        # The run first: the approval is recorded before the start of the lanes that it allows.
         for record in records:
             if record.lane is None:
                 self.run_state.fold(record)
@@ -367,7 +370,7 @@ class Engine:
             self._fleet.submit(fresh)
 
     def _claim(self, request: ClaimSite) -> Observation:
-        """What the journal says to a claim, as the reading that the lane waits for."""
+        """The journal's answer to a claim, as the reading that the lane waits for."""
         now = self._clock.now()
         found = self._sites.claim(request, self._writer.epoch, now + self._ahead)
         seen = ev.Seen(on=request.on, reading=found.kind, asked_at=now, value=found)
@@ -376,7 +379,7 @@ class Engine:
     # --- the end --------------------------------------------------------------------------------------------------
 
     def _stop_safely(self) -> None:
-        """Await what was sent, record it, decide nothing more."""
+        """Await the actions that were sent, record their ends, and decide nothing more."""
         while self._acting:
             draft = self._draft()
             done = self._fleet.collect(self._lease.renew_at)

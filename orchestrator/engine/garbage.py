@@ -1,7 +1,7 @@
 """Python's garbage collector while a run is led.
 
-It searches for unreachable objects after so many new ones (by default 700). With a thousand lanes each search is long,
-and no lane advances during it.
+The collector searches for unreachable objects after a number of new objects (by default 700). With a thousand lanes each
+search is long, and no lane advances during the search.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ _NEW_OBJECTS = 100_000
 
 @contextmanager
 def few_collections() -> Iterator[None]:
-    """It searches less often in the block."""
+    """The collector searches less often inside this block."""
     before = gc.get_threshold()
     gc.set_threshold(_NEW_OBJECTS, *before[1:])
     try:

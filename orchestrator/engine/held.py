@@ -1,4 +1,4 @@
-"""A run whose lease this process holds: what an engine needs to lead it."""
+"""A run whose lease this process holds, with everything that an engine needs to lead the run."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from orchestrator.model import events as ev
 
 
 class Held(NamedTuple):
-    """``run`` is as its record has it up to ``writer.seq``."""
+    """A held run. ``run``: its state after the record ``writer.seq``."""
 
     lease: Lease
     writer: Writer
@@ -28,16 +28,16 @@ def hold_new(
     key: str | None = None,
     asked: str | None = None,
 ) -> Held:
-    """Record a new run and hold it. Raises as ``create_run`` does."""
+    """Record a new run and hold it. Raises the errors of ``create_run``."""
     first = ev.Record(run=name, seq=1, at=clock.now(), lane=None, event=created)
     lease, writer = create_run(journal, clock, name, created, key=key, asked=asked)
     return Held(lease, writer, begin(first))
 
 
 def hold_again(journal: Journal, clock: Clock, name: str, run: Run | None = None) -> Held:
-    """Hold a run that is on record; ``run``: what its record led to when it was read. Raises as ``take`` does."""
+    """Hold a recorded run. ``run``: its state when the record was read. Raises the errors of ``take``."""
     run = run or fold(journal.records(name))
     keys = {service_key(run.plan, lane.service): lane.service for lane in run.lanes.values() if not lane.settled}
     lease, writer = take(journal, clock, name, keys)
-    # Another process can have written between reading and taking.
+    # Another process may have written after the record was read and before the lease was taken.
     return Held(lease, writer, run if writer.seq == run.seq else fold(journal.records(name)))

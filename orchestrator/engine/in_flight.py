@@ -1,4 +1,4 @@
-"""Actions that are on their way, and lanes that wait until a site has room for theirs."""
+"""Actions that are under way, and lanes that wait until a site has room for their actions."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from orchestrator.model.runbook import Side
 
 
 class Acting:
-    """What waits for a site is limited: the last of it should leave before what it depends on is too old. A lane that is
-    kept out decides again, from new readings, once there is room."""
+    """The number of actions that wait for a site is limited: the last one should be sent before its readings are too old.
+    A lane that is kept out decides again, from new readings, once there is room."""
 
     def __init__(self, fleet: Fleet) -> None:
         self._fleet = fleet
@@ -21,14 +21,14 @@ class Acting:
         self._kept_out: dict[str, ev.ActionIntended] = {}  # by lane, the longest waiting first
 
     def __bool__(self) -> bool:
-        """Is anything on its way?"""
+        """Is an action under way?"""
         return bool(self._under_way)
 
     def admit(self, service: str, events: Iterable[ev.Event]) -> bool:
-        """May a lane record these? All actions among them are on their way from now on; without room the lane is kept
-        out."""
+        """May a lane record ``events``? If so, all actions among them count as under way from now on. Without room the
+        lane is kept out."""
         intents = [event for event in events if isinstance(event, ev.ActionIntended)]
-        if intents and self._room(intents[0]) <= 0:  # those of one lane are all for one site
+        if intents and self._room(intents[0]) <= 0:  # the actions of one lane are all for one site
             self._kept_out[service] = intents[0]
             return False
         for intent in intents:
@@ -37,13 +37,13 @@ class Acting:
         return True
 
     def end(self, service: str, intent: int) -> None:
-        """An action has ended."""
+        """Note that an action has ended."""
         side = self._under_way.pop((service, intent), None)
         if side is not None:
             self._waiting[side] -= 1
 
     def let_in(self) -> list[str]:
-        """Lanes that were kept out, as many as there is room for now, the longest waiting first."""
+        """Let in lanes that were kept out, the longest waiting first, as many as there is room for. Returns them."""
         room: dict[Side, int] = {}
         chosen = []
         for service, intent in self._kept_out.items():

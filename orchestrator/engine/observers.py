@@ -1,4 +1,5 @@
-"""Those who only watch a run: its screen, its hooks. What fails in one of them is recorded, and never stops a run."""
+"""The observers of a run, such as its screen and its hooks. A failure of an observer is recorded, and never stops a
+run."""
 
 from __future__ import annotations
 
@@ -11,7 +12,7 @@ Observer = Callable[[ev.Record, Run], None]
 
 
 class Observers:
-    """All of one run, in the order in which they are shown each record."""
+    """All observers of one run, in the order in which they get each record."""
 
     def __init__(self, observers: Sequence[Observer]) -> None:
         self._observers = observers
@@ -19,7 +20,7 @@ class Observers:
         self._known: set[ev.ObserverFailed] = set()
 
     def show(self, records: Iterable[ev.Record], run: Run) -> None:
-        """Show these records, which are in the journal. Never raises."""
+        """Show ``records``, which are in the journal already, to all observers. Never raises an ``Exception``."""
         for record in records:
             for observer in self._observers:
                 try:
@@ -27,12 +28,12 @@ class Observers:
                 except Exception as error:  # noqa: BLE001 - one of the two doors: recorded, and never stops a run
                     name = getattr(observer, "__qualname__", type(observer).__name__)
                     failure = ev.ObserverFailed(observer=name, text=f"{type(error).__name__}: {error}")
-                    # Once each: one that fails at every record must not fill the journal with it.
+                    # Each failure once: an observer that fails at every record must not fill the journal.
                     if failure not in self._known:
                         self._known.add(failure)
                         self._failures.append(failure)
 
     def failures(self) -> list[ev.ObserverFailed]:
-        """What failed since this was last asked, to be recorded."""
+        """The new failures since the last call, which the caller records."""
         failures, self._failures = self._failures, []
         return failures

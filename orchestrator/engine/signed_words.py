@@ -1,8 +1,8 @@
-"""Whose words count for a run: signatures are checked here, and the pure core judges by whom they are.
+"""The votes and decisions of people on a run. This module checks the signatures, and the pure core judges by the signers.
 
-A word reaches the process that leads a run through the journal, which everybody can write who may ask for a run. What is
-not signed by an approver of this machine's policy is therefore only what a person wrote; where the plan takes signed
-words it does not count, and the record says so.
+A vote or a decision reaches the process that leads a run through the journal. Everybody who may ask for a run can write
+the journal. So a vote without the signature of an approver of this machine's policy proves nothing. If the plan requires
+signatures, such a vote does not count, and the record says so.
 """
 
 from __future__ import annotations
@@ -19,13 +19,13 @@ from orchestrator.journal.signing import approval_statement, decision_statement,
 from orchestrator.model import events as ev
 from orchestrator.model.requests import AbortRequest, ApprovalRequest, DecideRequest
 
-# A lane that is not on its way back, and not at an end.
+# The statuses of a lane that is neither reverting nor ended.
 _FORWARD = frozenset({"ready", "running", "committed", "escalating"})
 
 
 class Hearing:
-    """Hears words for ``run``, which ``who`` leads. ``records`` reads its record. ``terms``: what this machine's policy
-    asks of the run, where that is not what its plan has."""
+    """Handles the votes and decisions on ``run``, which ``who`` leads. ``records`` reads the record of the run.
+    ``terms``: the approval rule that this machine's policy requires, if it differs from the rule in the plan."""
 
     def __init__(
         self,
@@ -42,8 +42,9 @@ class Hearing:
     # --- when a process starts to lead ----------------------------------------------------------------------------
 
     def agree(self, draft: Draft, policy: ev.Policy | None) -> None:
-        """Other decisions, and other terms than the plan has: where people have agreed to the former ones by their
-        signature they are asked, and until then nothing changes. What the record says they agreed to is checked."""
+        """Start with the decisions of ``policy``, and with the terms of this machine. If people approved the earlier
+        decisions by signature, they are asked about the new ones, and nothing changes before they agree. The approvals in
+        the record are verified."""
         plan, terms = draft.run.plan, self._terms
         policy = policy or plan.policy
         why = "" if terms is not None else self.unproven(plan, draft.approvals)
@@ -54,11 +55,11 @@ class Hearing:
         elif policy != plan.policy:
             if draft.approvals.gate is not None:
                 draft.add_own(ev.GateWithdrawn(gate=APPROVAL_GATE, why="other decisions are asked about"))
-            assert plan.approval is not None  # or no one would have to agree
+            assert plan.approval is not None  # ``_takes_others`` is true
             draft.add_own(propose(plan, plan.approval, policy, draft.at))
 
     def unproven(self, plan: ev.Plan, approvals: Approvals) -> str:
-        """Why what the record says that people agreed to does not let this run continue, or empty."""
+        """Why the approval in the record does not allow this run to continue, or empty."""
         rule, granted = plan.approval, approvals.before or approvals
         if rule is None or not rule.signed or not granted.is_granted or granted.is_glass_broken:
             return ""
@@ -74,7 +75,7 @@ class Hearing:
         return self._approvers.has_agreed(self._run, given)
 
     def _change(self, draft: Draft, policy: ev.Policy, terms: ev.ApprovalRule | None = None) -> None:
-        """From now on the plan has these decisions, and these terms."""
+        """Give the plan these decisions and these terms."""
         draft.add_own(ev.PolicyChanged(policy=policy, approval=terms, **self._who._asdict()))
         changed = {"policy": policy, "approval": terms or draft.run.plan.approval}
         draft.run.plan = draft.run.plan.model_copy(update=changed)
@@ -82,7 +83,7 @@ class Hearing:
     # --- words about the plan -------------------------------------------------------------------------------------
 
     def about_plan(self, draft: Draft, request: ApprovalRequest) -> None:
-        """What follows from a person's word about the plan."""
+        """Take in a person's vote on the plan."""
         signed, about = request.signed, (request.plan, request.choice)
         signer = ""
         if signed is not None and is_signable(*about):
@@ -90,12 +91,12 @@ class Hearing:
         self._add(draft, record_vote(draft.run.plan, draft.approvals, request, draft.at, signer=signer))
 
     def request_approval(self, draft: Draft) -> None:
-        """Ask people about the plan, and take in its outcome."""
+        """Ask people about the plan, and record the outcome."""
         while events := request_approval(draft.run.plan, draft.approvals, draft.at):
             self._add(draft, events)
 
     def _add(self, draft: Draft, events: Iterable[ev.Event]) -> None:
-        """These, and, once people agreed to other decisions, those."""
+        """Add ``events`` to the draft. Once people agreed to other decisions, apply these decisions too."""
         for event in events:
             sought = draft.approvals.sought
             draft.add_own(event)
@@ -104,16 +105,16 @@ class Hearing:
                 self._change(draft, sought.policy)
 
     def holds(self, draft: Draft, lane: Lane) -> bool:
-        """Must the lane wait until people have agreed? One that has started must only where their signatures are
-        asked for; one that is aborted, or on its way back, never."""
+        """Must the lane wait until people have agreed? A lane that has started must wait only if the plan requires
+        signatures. A lane that is aborted or reverting never waits."""
         rule = draft.run.plan.approval
         if rule is None or draft.approvals.is_granted or lane.abort is not None:
             return False
         return lane.status == "ready" or (rule.signed and lane.status in _FORWARD)
 
     def refuse(self, draft: Draft) -> str:
-        """A plan that was denied starts nothing. Where something has started, why it has to stop at the next safe
-        point."""
+        """Refuse all lanes of a denied plan if none has started; returns empty. If a lane has started, returns why the
+        run has to stop at the next safe point."""
         why = why_denied(draft.approvals)
         lanes = [draft.lane(service) for service in draft.run.lanes]
         if any(lane.status != "ready" and not lane.ended for lane in lanes):
@@ -126,7 +127,7 @@ class Hearing:
     # --- answers to questions of a lane ---------------------------------------------------------------------------
 
     def requested(self, draft: Draft, lane: Lane, request: AbortRequest | DecideRequest) -> tuple[ev.Event, ...]:
-        """The events of a request from the inbox to a lane; none for one that no longer fits."""
+        """The events of a request from the inbox to a lane. None if the request no longer fits the lane."""
         if isinstance(request, AbortRequest):
             return (ev.AbortAsked(reason=request.reason, **request.who._asdict()),)
         gate = lane.open_gate(request.gate, request.item)
@@ -143,7 +144,8 @@ class Hearing:
         return self._followed(draft, lane, gate, ruling, signer=signer, host=request.host)
 
     def answer(self, draft: Draft, lane: Lane, gate: ev.GateOpened, ruling: ev.Ruling) -> tuple[ev.Event, ...]:
-        """The same for what was typed at the terminal of who leads the run, which no one has signed."""
+        """The events of an answer that was typed, without a signature, at the terminal of the process that leads the
+        run."""
         return self._followed(draft, lane, gate, ruling)
 
     def _followed(
@@ -164,11 +166,11 @@ def question_number(records: Iterable[ev.Record], service: str, gate: ev.GateOpe
 
 
 def _key(event: ev.Event) -> tuple[str, str | None]:
-    assert isinstance(event, ev.GateOpened)  # by who asks
+    assert isinstance(event, ev.GateOpened)  # the caller checks
     return event.gate, event.item
 
 
 def _takes_others(plan: ev.Plan, approvals: Approvals) -> bool:
-    """Have people agreed to the decisions of the plan by their signature, so that others take them again?"""
+    """Have people approved the decisions of the plan by signature, so that other decisions need a new approval?"""
     is_agreed = approvals.before is not None or (approvals.is_granted and not approvals.is_glass_broken)
     return plan.approval is not None and plan.approval.signed and is_agreed

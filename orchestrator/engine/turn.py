@@ -1,4 +1,4 @@
-"""What a turn of the engine is about to record. No decisions, no I/O."""
+"""The draft of the records of one turn of the engine. No decisions, no I/O."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from orchestrator.model import events as ev
 
 @dataclass(slots=True)
 class Draft:
-    """Events in order, what they lead to (the lanes, the run's status and approvals), and the actions they intend.
+    """The events in order, the state after them (lanes, status and approvals of the run), and the actions they intend.
 
-    ``at`` is in the record's time, which is ``ahead`` seconds ahead of this machine's."""
+    ``at`` is in the time of the record, which is ``ahead`` seconds ahead of this machine's clock."""
 
     run: Run
     at: float
@@ -25,17 +25,17 @@ class Draft:
     events: list[tuple[str | None, ev.Event]] = field(default_factory=list)
     lanes: dict[str, Lane] = field(default_factory=dict)
     acts: list[Act] = field(default_factory=list)
-    taken: list[int] = field(default_factory=list)  # requests of the inbox that are answered by this
+    taken: list[int] = field(default_factory=list)  # numbers of the inbox requests that this draft answers
 
     def __post_init__(self) -> None:
         self.approvals, self.status = self.run.approvals, self.run.status
 
     def lane(self, service: str) -> Lane:
-        """As it will be."""
+        """The lane after the events of this draft."""
         return self.lanes.get(service) or self.run.lanes[service]
 
     def add(self, service: str, event: ev.Event) -> None:
-        """An event of a lane. Raises ``IllegalTransition``."""
+        """Add an event of a lane. Raises ``IllegalTransition``."""
         before = self.lane(service)
         self.lanes[service] = fold_lane(before, event, self.at)
         self.events.append((service, event))
@@ -44,13 +44,13 @@ class Draft:
             self.acts.append(Act(service, event.intent, event.on, event.action, event.args, good_until))
 
     def _good_until(self, lane: Lane, step: str) -> float:
-        """When what an action depends on is too old for it to leave, by this machine's clock."""
+        """Until when an action may be sent, by this machine's clock: after that its readings are too old."""
         runbook = self.run.plan.runbook
         read_at = lane.seen_at if lane.seen_mark == lane.mark else self.at
         return read_at + runbook.steps[runbook.index_of(step)].max_age - self.ahead
 
     def add_own(self, event: ev.Event) -> None:
-        """An event of the run itself. Raises ``IllegalTransition``."""
+        """Add an event of the run itself. Raises ``IllegalTransition``."""
         status, approvals = next_status(self.status, event), fold_approvals(self.approvals, event)
         self.status, self.approvals = status, approvals
         self.events.append((None, event))

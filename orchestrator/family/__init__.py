@@ -1,1 +1,1 @@
-"""What the author of an adapter needs: the contract, its registry, and tools for sessions."""
+"""The modules for authors of adapters: the contract, its registry, and tools for sessions."""

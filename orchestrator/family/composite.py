@@ -1,9 +1,9 @@
-"""One site spoken to through several adapters: each reading and each action goes to the first that declares it. A reading
-goes to a further one if that reports more.
+"""One site used through several adapters: each reading and each action goes to the first adapter that declares it. A
+reading goes to a later adapter if that one reports more.
 
-So a site may be read and changed over SEMP, while the CLI does what SEMP cannot, and a command of the operator's
-keeps clients away. Who does what is settled by the declarations alone: what fails is never tried again through
-another adapter, since no one could say then which of the two was obeyed.
+So a site may be read and changed over SEMP, while the CLI does the rest, and a command of the operator keeps clients
+away. Only the declarations decide which adapter does what. A failed request is never tried again through another
+adapter, since then it would be unknown which of the two was obeyed.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ Part = TypeVar("Part", Adapter, type[Adapter])
 
 
 def compose(kinds: Sequence[type[Adapter]]) -> type[Adapter]:
-    """The adapter class that is made of ``kinds``, the first one asked first; of a single one, that one itself."""
+    """The adapter class that is made of ``kinds``, the first one asked first. A single class is returned as it is."""
     if len(kinds) == 1:
         return kinds[0]
     merged_readings: Mapping[str, ReadingSpec] = {
@@ -40,13 +40,13 @@ def compose(kinds: Sequence[type[Adapter]]) -> type[Adapter]:
         for name in dict.fromkeys(name for kind in kinds for name in kind.readings)
         if (kind := reader_of(kinds, name)) is not None
     }
-    # The first is merged last, so that its declarations count.
+    # The first adapter is merged last, so that its declarations win.
     merged_actions: Mapping[str, ActionSpec] = {
         name: spec for kind in reversed(kinds) for name, spec in kind.actions.items()
     }
 
     class Composed(CompositeAdapter):
-        """The site's own."""
+        """The adapter class of this site."""
 
         readings = merged_readings
         actions = merged_actions
@@ -58,19 +58,19 @@ def compose(kinds: Sequence[type[Adapter]]) -> type[Adapter]:
 
 
 def _family(kinds: Sequence[type[Adapter]]) -> str:
-    """The one that its parts name, if they agree; commands of the operator's own belong to any."""
+    """The family that the parts name, if they agree. Commands of the operator belong to any family."""
     named = {family_named(kind) for kind in kinds} - {""}
     return named.pop() if len(named) == 1 else ""
 
 
 def reader_of(parts: Sequence[Part], reading: str) -> Part | None:
-    """The first of ``parts`` that has ``reading``, unless a further one reports more."""
+    """The first of ``parts`` that has ``reading``, unless a later part reports more."""
     having = [part for part in parts if reading in part.readings]
     return next((part for part in having if not part.readings[reading].tells_less), having[0] if having else None)
 
 
 class CompositeAdapter:
-    """The contract's adapter for a site with ``also``. Made by ``compose``, which says of which parts."""
+    """The contract's adapter for a site with ``also``. Made by ``compose``, which sets the parts."""
 
     readings: ClassVar[Mapping[str, ReadingSpec]] = {}
     actions: ClassVar[Mapping[str, ActionSpec]] = {}
@@ -82,11 +82,11 @@ class CompositeAdapter:
         self._parts = [kind(part, context) for kind, part in zip(self._kinds, site.parts, strict=True)]
 
     def open(self) -> None:
-        """Open every part, whatever becomes of the others.
+        """Open every part, even if another part fails.
 
-        Raises what needs a person (a wrong password, a changed host key) of any part, and what keeps the first one
-        from answering. Silence of a further part is left to the steps that need it: a node's SSH port being away must
-        not hold up a move that goes by SEMP.
+        Raises the errors of any part that need a person (a wrong password, a changed host key), and every error of the
+        first part. If a later part does not answer, the steps that need it report that: a node whose SSH port is down
+        must not delay a move that uses SEMP.
         """
         errors: list[AdapterError] = []
         for part in self._parts:
@@ -101,7 +101,7 @@ class CompositeAdapter:
 
     @property
     def parts(self) -> Sequence[Adapter]:
-        """What it is made of, the first one first."""
+        """The adapters that it is made of, in order."""
         return tuple(self._parts)
 
     def probe(self, reading: str, services: Sequence[str]) -> Mapping[str, Reading | Failure]:
@@ -126,7 +126,7 @@ class CompositeAdapter:
 
 
 def browser_of(adapter: Adapter) -> Browser | None:
-    """What shows the messages of the site's endpoints: the adapter itself, or the one of its parts that reports most."""
+    """The browser of the site's endpoints: the adapter itself, or the part that reports most."""
     if isinstance(adapter, CompositeAdapter):
         parts = sorted(adapter.parts, key=_tells_less)
         return next((part for part in parts if isinstance(part, Browser)), None)

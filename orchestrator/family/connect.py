@@ -1,8 +1,8 @@
-"""Connections to devices by name, in a bounded time: whatever the resolver does, and whichever addresses are dead.
+"""Connections to devices by name, in a bounded time, even with a slow resolver or dead addresses.
 
-A name is looked up once for a connection, for no longer than the whole may take; its addresses share what is left, so
-that each is tried, and a name of four dead addresses takes no longer than a device that is dead. Must never read or
-send anything.
+A name is looked up once for a connection, and the look-up may take no longer than the whole connection. The addresses
+share the rest of the time, so that each is tried. A name with four dead addresses takes no longer than one dead device.
+This module must never read or send anything.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ LookUp = Callable[..., Sequence[tuple[Any, ...]]]
 Address = tuple[str, int]
 Made = TypeVar("Made")
 
-_EACH_AT_LEAST_S = 0.1  # of an answer that comes at the last instant something is made yet
+_EACH_AT_LEAST_S = 0.1  # so that an answer at the last moment can still be used
 
 _Rows = Sequence[tuple[Any, ...]]
 _lock = threading.Lock()
@@ -38,7 +38,8 @@ def dial(
     failures: tuple[type[Exception], ...] = (OSError,),
     look_up: LookUp = socket.getaddrinfo,
 ) -> Made:
-    """What ``connect`` makes of the first address that answers; it gets a numeric address and its seconds.
+    """The result of ``connect`` for the first address that answers. ``connect`` gets a numeric address and a time limit
+    in seconds.
 
     Raises ``OSError`` or ``UnicodeError`` for a name that cannot be looked up, else the failure of the first address.
     """
@@ -55,7 +56,7 @@ def dial(
 
 
 def _looked_up(host: str, port: int, within_s: float, look_up: LookUp) -> list[Address]:
-    """At least one."""
+    """The addresses of ``host``, at least one."""
     answer = _answer_to(host, port, look_up)
     if not wait([answer], within_s).done:
         raise socket.gaierror(
@@ -70,8 +71,9 @@ def _looked_up(host: str, port: int, within_s: float, look_up: LookUp) -> list[A
 
 
 def _answer_to(host: str, port: int, look_up: LookUp) -> Future[_Rows]:
-    """The resolver's answer, when it comes. Nothing interrupts the system's resolver: it is asked on a thread that
-    ends when it gives up, and until then whoever asks the same waits for that answer: no second thread is left."""
+    """The resolver's answer, as a future. The system's resolver cannot be interrupted, so a separate thread asks it,
+    and ends when the resolver gives up. Until then, further calls with the same question wait for the same answer, so
+    at most one thread for each question is left."""
     question = (look_up, host, port)
     answer: Future[_Rows] = Future()
 
@@ -84,7 +86,7 @@ def _answer_to(host: str, port: int, look_up: LookUp) -> Future[_Rows]:
             finished().set_result(rows)
 
     def finished() -> Future[_Rows]:
-        with _lock:  # first, so that the next caller asks again
+        with _lock:  # before the answer is set, so that the next caller asks again
             _under_way.pop(question, None)  # a signal may have come before it was noted
         return answer
 
@@ -96,7 +98,7 @@ def _answer_to(host: str, port: int, look_up: LookUp) -> Future[_Rows]:
 
 
 def _numeric(address: tuple[Any, ...]) -> Address:
-    """An address of IPv6 may be one of a link, and is none without its number."""
+    """The numeric address. A link-local IPv6 address is valid only with the number of its interface."""
     host, port, *more = address
     scope = more[1] if len(more) > 1 else 0
     return (f"{host}%{scope}" if scope and "%" not in host else host, port)

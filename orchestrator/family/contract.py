@@ -1,14 +1,14 @@
-"""The seam to devices: what an adapter is, and what it declares of itself.
+"""The interface to devices: what an adapter is, and what it declares about itself.
 
-The seam takes many services at once, so that one wildcard ``show`` or one paged request serves a thousand lanes.
-One adapter object speaks for one *site*; if the site is an HA pair, finding the serving node is the adapter's work,
-again for every call of ``probe`` and ``apply``.
+The interface takes many services at once, so that one wildcard ``show`` or one paged request serves a thousand lanes.
+One adapter object is for one *site*. If the site is an HA pair, the adapter finds the serving node, again for every
+call of ``probe`` and ``apply``.
 
-Two rules carry the product's promises:
+Two rules are the base of the product's promises:
 
-- ``probe`` changes nothing, ever.
-- ``apply`` calls ``permit.check()`` right before each changing command leaves, and says of each call whether the
-  device obeyed, cannot have obeyed, or may have. A failed device is data; only a broken program raises.
+- ``probe`` never changes anything.
+- ``apply`` calls ``permit.check()`` right before each changing command leaves. For each call it says whether the device
+  obeyed, cannot have obeyed, or may have obeyed. A failed device is data; only a broken program raises.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ Args = Mapping[str, str]
 OptionsT = TypeVar("OptionsT", bound=BaseModel)
 # The kind of a failure: no adapter of the site offers the reading.
 NOT_OFFERED = "NotOffered"
-# The ``place`` of what is sent to all devices of a site.
+# The ``place`` of commands that are sent to all devices of a site.
 EVERY_NODE = "every node"
 
 
@@ -50,7 +50,7 @@ class Call:
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """How one call ended. ``sent`` are the literal commands that left, in order; ``detail`` is the device's word."""
+    """The end of one call. ``sent``: the literal commands that left, in order. ``detail``: the answer of the device."""
 
     call: Call
     effect: Effect
@@ -60,7 +60,8 @@ class Result:
 
     @classmethod
     def of(cls, call: Call, error: AdapterError, sent: Sequence[str] = ()) -> Result:
-        """A call that ended with ``error``. A command that left and was refused is REJECTED, not NOT_SENT."""
+        """The result of a call that ended with ``error``. A command that left and was refused is REJECTED, not
+        NOT_SENT."""
         effect = (
             Effect.DOUBTFUL
             if isinstance(error, PerhapsObeyed)
@@ -73,7 +74,7 @@ class Result:
 
 @dataclass(frozen=True, slots=True)
 class ArgumentSpec:
-    """One argument of an action. ``choices`` empty means any text; ``filled_by`` names what the engine fills in."""
+    """One argument of an action. Empty ``choices`` allow any text. ``filled_by``: the source of its value."""
 
     choices: tuple[str, ...] = ()
     filled_by: Literal["runbook", "item", "decision"] = "runbook"
@@ -81,8 +82,8 @@ class ArgumentSpec:
 
 @dataclass(frozen=True, slots=True)
 class Typed:
-    """One line as a plan shows it. ``prompt``: what the device shows before it; ``changes``: it changes something, or
-    leads to the mode of a change."""
+    """One line as a plan shows it. ``prompt``: the device's prompt before it. ``changes``: the line changes something,
+    or enters a mode for changes."""
 
     prompt: str
     line: str
@@ -90,15 +91,15 @@ class Typed:
 
 
 class SessionLines(Protocol):
-    """The lines that one session with a device is sent, in order, starting with its log-in. It is made with the name that
+    """The lines that one session with a device sends, in order, starting with its log-in. It is made with the name that
     the device shows in its prompt. It must not connect."""
 
     def read(self, lines: Sequence[str]) -> Sequence[Typed]:
-        """What is typed for the reading commands ``lines``."""
+        """The lines to type for the reading commands ``lines``."""
         ...
 
     def change(self, lines: Sequence[str], *, asks_who_serves: bool) -> Sequence[Typed]:
-        """What is typed for the change ``lines``. ``asks_who_serves``: it goes to the serving node only."""
+        """The lines to type for the change ``lines``. ``asks_who_serves``: the change goes to the serving node only."""
         ...
 
 
@@ -112,14 +113,16 @@ def _nothing_more(services: Sequence[str]) -> Sequence[str]:
 
 @dataclass(frozen=True, slots=True)
 class ActionSpec:
-    """What an adapter declares of an action.
+    """An adapter's declaration of an action.
 
-    ``idempotent``: sending it twice has the effect of sending it once. ``inverse``: the action that undoes it, or
-    None. ``commands`` renders the literal device commands a call would send, for plans; it must not connect.
-    ``batch`` is the most calls one request may carry: a reading never waits behind more than these. ``place`` is where
-    the commands are run, if not on the site's serving node. ``shuts``: the action changes something that belongs to the
-    whole site, and these arguments shut it, so that services rely on it; None: it concerns one service. ``undo_of``:
-    the call that takes a given one back, where the site's options name one, or None. ``dialogue``: as of a reading.
+    ``idempotent``: sending it twice has the same effect as sending it once. ``inverse``: the action that undoes it, or
+    None. ``commands`` renders the literal device commands that a call would send, for plans; it must not connect.
+    ``batch``: the largest number of calls in one request; a reading never waits for more calls than these. ``place``:
+    where the commands run, if not on the site's serving node.
+
+    ``shuts``: the action changes a thing of the whole site, and these arguments shut it, so that services rely on it;
+    None: the action concerns one service. ``undo_of``: the call that undoes a given call, if the site's options name
+    one, or None. ``dialogue``: as in ``ReadingSpec``.
     """
 
     name: str
@@ -137,11 +140,13 @@ class ActionSpec:
 
 @dataclass(frozen=True, slots=True)
 class ReadingSpec:
-    """What an adapter declares of a reading: ``commands`` renders what a probe of these services would send, ``place``
-    says where, if not on the site's serving node. ``perhaps``: what it also sends if the first answers require it.
-    ``tells_less``: if another adapter of the site has the reading, that one reports more and is asked instead.
-    ``dialogue`` makes the session in which the lines are typed; None if each line is a separate request. ``model``: what
-    it returns, where that is not the reading of this name of an installed family.
+    """An adapter's declaration of a reading.
+
+    ``commands`` renders the commands of a probe of these services. ``place``: where they run, if not on the site's
+    serving node. ``perhaps``: further commands that the probe sends if the first answers require it. ``tells_less``: if
+    another adapter of the site has the reading, that one reports more and is asked instead. ``dialogue`` makes the
+    session in which the lines are typed; None if each line is a separate request. ``model``: the type of the result, if
+    that is not the reading of this name of an installed family.
     """
 
     name: str
@@ -155,7 +160,7 @@ class ReadingSpec:
 
 
 class Permit(Protocol):
-    """The last question before a changing command leaves."""
+    """The last check before a changing command leaves."""
 
     def check(self) -> None:
         """Return if the command may leave now; raise ``Forbidden`` if not."""
@@ -163,7 +168,7 @@ class Permit(Protocol):
 
 
 class Secrets(Protocol):
-    """Resolves references to secrets; what it hands out is known to redaction from then on."""
+    """Resolves references to secrets. Redaction knows each secret as soon as it is resolved."""
 
     def reveal(self, reference: object, *, what: str) -> str:
         """The secret behind ``reference`` (a ``SecretRef``); ``what`` names it in a prompt or an error."""
@@ -172,8 +177,8 @@ class Secrets(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class AdapterContext:
-    """What an adapter is given besides its site. ``read_only`` sessions have no way to send a changing command.
-    ``witness`` gets what passes, from adapters that have an ``explanation``."""
+    """The resources of an adapter besides its site. ``read_only`` sessions have no way to send a changing command.
+    ``witness`` receives the exchanges of adapters that have an ``explanation``."""
 
     clock: Clock
     secrets: Secrets
@@ -182,17 +187,17 @@ class AdapterContext:
 
 
 def family_named(kind: type[object]) -> str:
-    """The family that an adapter says it speaks for; empty where it names none, as one of a third party may."""
+    """The family that an adapter names; empty if it names none. An adapter of a third party may name none."""
     return str(getattr(kind, "family", ""))
 
 
 def speaks_ssh(kind: type[object]) -> bool:
-    """Does an adapter open SSH sessions, and so meet host keys? It says so in ``speaks_ssh``."""
+    """Does an adapter open SSH sessions, so that it checks host keys? It declares that in ``speaks_ssh``."""
     return getattr(kind, "speaks_ssh", False) is True
 
 
 def explanation_of(kind: type[object]) -> Explanation | None:
-    """What an adapter knows of its exchanges; None for one that tells no witness of them."""
+    """An adapter's explanation of its exchanges; None for an adapter that reports none to a witness."""
     found = getattr(kind, "explanation", None)
     return found if isinstance(found, Explanation) else None
 
@@ -200,12 +205,15 @@ def explanation_of(kind: type[object]) -> Explanation | None:
 class Adapter(Protocol):
     """One site's devices. Not shared between threads: the fleet gives each site one worker.
 
-    An adapter whose declarations depend on the site may have a class method ``fitted(site)`` that returns the class
-    to use there, with the declarations of that site. One whose services may share something at a site, so that they
-    cannot be moved apart, may have a class method ``shared(site, services)`` that says so in a sentence, or is empty.
-    One that speaks for a family this program knows says so in a class variable ``family``, ``solace`` or ``amps``:
-    without it no command takes its pair for one of that family. One whose sessions tell the context's witness of every
-    exchange has a class variable ``explanation`` (``exchanges.Explanation``). One of SSH sessions says ``speaks_ssh``.
+    Optional class methods and class variables:
+
+    - ``fitted(site)``: if the declarations depend on the site, the class to use there, with that site's declarations.
+    - ``shared(site, services)``: if services may share something at a site, so that they cannot be moved apart, a
+      sentence that says so, or an empty text.
+    - ``family``, for example ``solace`` or ``amps``: needed if the adapter is for a family that this program knows.
+      Without it no command takes its pair for a pair of that family.
+    - ``explanation`` (``exchanges.Explanation``): needed if its sessions report every exchange to the context's witness.
+    - ``speaks_ssh``: true if it opens SSH sessions.
     """
 
     readings: ClassVar[Mapping[str, ReadingSpec]]
@@ -215,7 +223,7 @@ class Adapter(Protocol):
     def __init__(self, site: Site, context: AdapterContext) -> None: ...
 
     def open(self) -> None:
-        """Make the session now, so that a wrong password or host key is known early. Raises ``AdapterError``."""
+        """Open the session now, so that a wrong password or host key is known early. Raises ``AdapterError``."""
         ...
 
     def probe(self, reading: str, services: Sequence[str]) -> Mapping[str, Reading | Failure]:
@@ -223,20 +231,21 @@ class Adapter(Protocol):
         ...
 
     def apply(self, action: str, calls: Sequence[Call], permit: Permit) -> Iterator[Result]:
-        """Do ``action`` for each call, in order, yielding each result as it is known.
+        """Do ``action`` for each call, in order, and yield each result as soon as it is known.
 
-        An ``AdapterError`` raised from the iterator speaks for all calls not yet yielded: ``NotObeyed`` says that
-        none of them was sent, anything else that they are in doubt.
+        An ``AdapterError`` raised from the iterator applies to all calls not yet yielded. ``NotObeyed`` means that none
+        of them was sent; any other error means that they are in doubt.
         """
         ...
 
     def close(self) -> None:
-        """End the session; never raises for a session that is already gone."""
+        """End the session. It never raises for a session that has already ended."""
         ...
 
 
 def read_options(site: Site, model: type[OptionsT], *, adapter: str) -> OptionsT:
-    """What the inventory says to ``adapter`` about ``site``. Raises ``DefinitionError`` with what the adapter knows."""
+    """The options of ``site`` in the inventory, for ``adapter``. Raises ``DefinitionError`` with the options it
+    knows."""
     try:
         return model.model_validate(site.options)
     except ValidationError as error:
@@ -262,7 +271,7 @@ class Endpoint:
 
 @dataclass(frozen=True, slots=True)
 class EndpointStats:
-    """What an endpoint says of itself: its depth, and what it ever spooled and deleted. None is unknown."""
+    """An endpoint's own figures: its depth, and how many messages it ever spooled and deleted. None is unknown."""
 
     messages: int | None = None
     spooled_total: int | None = None
@@ -271,10 +280,12 @@ class EndpointStats:
 
 @dataclass(frozen=True, slots=True)
 class BrowsedMessage:
-    """One message in an endpoint. ``number`` grows in the order in which it was spooled at this site; ``message_id`` is
-    equal at both sites; ``spooled_at`` is by the device's clock; ``digest`` is of the content, where that can be read.
-    ``expires_at`` is seconds since the epoch by the device's clock, 0 for never; ``dmq_eligible``: goes to the dead
-    message queue rather than being discarded; ``priority`` from 0 to 9, the highest. None is unknown.
+    """One message in an endpoint. None is unknown.
+
+    ``number`` grows in the order in which the messages were spooled at this site. ``message_id`` is equal at both
+    sites. ``spooled_at`` is by the device's clock. ``digest`` is of the content, if the content can be read.
+    ``expires_at`` is seconds since the epoch by the device's clock, 0 for never. ``dmq_eligible``: the message goes to
+    the dead message queue instead of being discarded. ``priority`` is from 0 to 9, the highest.
     """
 
     number: int
@@ -291,20 +302,20 @@ class BrowsedMessage:
 
 @runtime_checkable
 class Browser(Protocol):
-    """What an adapter may offer besides: the messages of endpoints, one after the other, in bounded memory.
+    """An optional part of an adapter: the messages of endpoints, one after the other, in bounded memory.
 
-    Browsing is a reading: nothing is consumed, acknowledged, locked or delivered by it.
+    Browsing is a reading. It consumes, acknowledges, locks and delivers nothing.
     """
 
     def durable_endpoints(self, service: str) -> Sequence[Endpoint]:
-        """Every durable endpoint, the replication queue apart; in the same order each time. Raises ``AdapterError``."""
+        """Every durable endpoint except the replication queue, in the same order each time. Raises ``AdapterError``."""
         ...
 
     def count(self, endpoint: Endpoint) -> EndpointStats:
-        """What it says of itself now. Raises ``AdapterError``."""
+        """The endpoint's own figures now. Raises ``AdapterError``."""
         ...
 
     def browse(self, endpoint: Endpoint, after: BrowsedMessage | None) -> Iterator[BrowsedMessage]:
-        """Its messages in the order of their numbers; ``after``: only those behind it, whether it is still there or not
-        (of ``after``, only ``number`` and ``message_id`` are meant). Raises ``AdapterError``, also in between."""
+        """Its messages in the order of their numbers. ``after``: only the messages behind it, whether it still exists
+        or not; only its ``number`` and ``message_id`` are used. Raises ``AdapterError``, also between two messages."""
         ...

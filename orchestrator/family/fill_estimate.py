@@ -1,8 +1,7 @@
 """How fast a replication queue fills, when it will be full, and when its high mark is crossed. Pure arithmetic.
 
-docs/sources/solace-procedure.md, uncontrolled 3: while the failed site is away its mate's replication queue grows,
-and once it is full publishers are refused, unless replication is suspended. Nothing here reads a device or decides
-anything.
+docs/sources/solace-procedure.md, uncontrolled 3: while the failed site is away its mate's replication queue grows. Once
+it is full, publishers are refused, unless replication is suspended. This module reads no device and makes no decision.
 """
 
 from __future__ import annotations
@@ -13,7 +12,7 @@ from typing import Literal
 
 # The vendor's defaults for the event of a message spool's high mark (docs/sources/solace.md, 4.7), percent.
 HIGH_SET, HIGH_CLEAR = 80.0, 60.0
-# Where the last message that still fitted leaves a gap, the quota itself is never reached, percent.
+# The quota itself is never reached if the last message that fits leaves a gap. So this level counts as full, percent.
 FULL_AT = 99.9
 
 Crossing = Literal["high", "clear"]
@@ -21,7 +20,7 @@ Crossing = Literal["high", "clear"]
 
 @dataclass(frozen=True, slots=True)
 class Sample:
-    """One reading of a queue. ``at``: seconds since the epoch; ``None`` is what the device did not report."""
+    """One reading of a queue. ``at``: seconds since the epoch. ``None``: the device did not report the value."""
 
     at: float
     messages: int | None = None
@@ -31,11 +30,11 @@ class Sample:
 
 @dataclass(frozen=True, slots=True)
 class Filling:
-    """What the readings so far say; ``None`` is unknown.
+    """The estimate from the readings so far; ``None`` is unknown.
 
-    ``rate``: messages a second by which the queue grows, negative while it drains. With nothing bound to the queue
-    that is what publishers send. ``full_in_s``: seconds from the last reading until the quota is reached, 0.0 when it
-    is; None also while the queue does not grow.
+    ``rate``: messages a second by which the queue grows, negative while it drains. If nothing is bound to the queue, it
+    is the rate of the publishers. ``full_in_s``: seconds from the last reading until the quota is reached, 0.0 when it
+    is reached; None also while the queue does not grow.
     """
 
     percent: float | None
@@ -45,10 +44,10 @@ class Filling:
 
 
 def filling(samples: Sequence[Sample]) -> Filling:
-    """The state and the outlook of one queue.
+    """The state of one queue and its estimate.
 
-    A rate is taken over the newest half of the samples but at least two, so that it follows a change of speed and is
-    not thrown by one odd reading.
+    A rate is taken over the newest half of the samples, but at least two samples. So it follows a change of speed, and
+    one odd reading does not distort it.
     """
     if not samples:
         return Filling(None, None, None, None)
@@ -79,9 +78,9 @@ def _full_in(last: Sample, rate_mb: float | None) -> float | None:
 def crossing(
     is_high: bool, percent: float | None, *, high: float = HIGH_SET, clear: float = HIGH_CLEAR
 ) -> Crossing | None:
-    """Was the high mark crossed, upwards (``high``) or back below the lower one (``clear``)? None: neither, or unknown.
+    """The mark that was crossed: ``high`` upwards, ``clear`` back below the lower mark; None: neither, or unknown.
 
-    Two marks, so that a queue at the border is not reported again and again.
+    There are two marks, so that a queue near one mark is not reported again and again.
     """
     if percent is None:
         return None

@@ -1,8 +1,8 @@
-"""Guarding a failed site: what a family brings to it. The loop, the runs and the journal are those of
+"""Guarding a failed site: the part of a family. The loop, the runs and the journal are in
 ``orchestrator.operations.guard``.
 
-A strategy reads both sites and judges what it read. It never changes a device: that is left to recorded runs of its
-runbooks.
+A strategy reads both sites and decides by these readings. It never changes a device: only recorded runs of its runbooks
+do.
 """
 
 from __future__ import annotations
@@ -18,15 +18,15 @@ from orchestrator.model.plan import ReadBefore
 from orchestrator.model.reading import Reading
 from orchestrator.model.runbook import Side
 
-# silent: it does not answer. act: a run has to make it safe. leave: it may be needed. safe: nothing is left to do.
-# unclear: it answers, and not enough is known to act or to leave it alone.
+# silent: the site does not answer. act: a run must make it safe. leave: it may be needed. safe: nothing is left to do.
+# unclear: it answers, but too little is known to act or to leave it alone.
 GuardKind = Literal["silent", "act", "leave", "safe", "unclear"]
 
 
 @dataclass(frozen=True, slots=True)
 class GuardDecision:
-    """``services``: on which to act; ``fence``: keep clients off too; ``why``: in words. ``both_active``: the services
-    for which it and its mate both report that they are active."""
+    """``services``: the services to act on. ``fence``: also keep clients away. ``why``: in words. ``both_active``: the
+    services for which both the site and its mate report that they are active."""
 
     kind: GuardKind
     why: str
@@ -37,8 +37,8 @@ class GuardDecision:
 
 @dataclass(frozen=True, slots=True)
 class GuardTarget:
-    """What is guarded: ``services`` of ``site``, whose ``mate`` serves meanwhile. ``declared``: the class that speaks
-    for ``site``."""
+    """The target of a guard: ``services`` of ``site``, whose ``mate`` serves meanwhile. ``declared``: the adapter class
+    of ``site``."""
 
     inventory: Inventory
     pair: Pair
@@ -53,7 +53,7 @@ class GuardSessions(Protocol):
 
     @property
     def read(self) -> Sequence[ReadBefore]:
-        """What the present round read of the guarded services."""
+        """The readings of the guarded services in the present round."""
         ...
 
     def start(self) -> None:
@@ -66,40 +66,40 @@ class GuardSessions(Protocol):
 
 
 class GuardStrategy(Protocol):
-    """One family's part of one guard."""
+    """One family's strategy for one guard."""
 
-    # Every runbook that it may have led.
+    # Every runbook whose runs this guard may have led.
     runbooks: frozenset[str]
     # Does the site stay as its run left it? Otherwise it is guarded until it is restored.
     is_permanent: bool
-    # Could it only do a part of what is needed?
+    # Could the guard do only a part of what is needed?
     is_degraded: bool
 
     def assess(self) -> GuardDecision:
-        """What has to be done now, by a round of readings."""
+        """Take a round of readings, and decide what has to be done now."""
         ...
 
     def validate_guardable(self, now: GuardDecision, *, failed: bool, restored: str | None) -> None:
         """Refuse to guard a site that serves, or a healthy one: raises ``NotStarted``.
 
-        ``failed``: a record says that it failed; ``restored``: the run that restored it since.
+        ``failed``: a record says that the site failed. ``restored``: the run that has restored it since.
         """
         ...
 
     def warning(self) -> str:
-        """What an operator has to know before it starts; empty: nothing."""
+        """A warning for the operator before the guard starts; empty: none."""
         ...
 
     def describe(self) -> str:
-        """What it will do, in a sentence."""
+        """What the guard will do, in a sentence."""
         ...
 
     def runbook(self, now: GuardDecision) -> str:
-        """The runbook of the run that does it."""
+        """The runbook for the run that carries out ``now``."""
         ...
 
     def refused(self, now: GuardDecision) -> str:
-        """That run was refused: what is tried instead, in words; empty: the same again."""
+        """What is tried after that run was refused, in words; empty: the same run again."""
         ...
 
 

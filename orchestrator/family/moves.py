@@ -1,4 +1,4 @@
-"""What a family adds to the commands that move services: options of its own, and which of its runbooks is meant."""
+"""What a family adds to the commands that move services: its own options, and the choice of its runbook."""
 
 from __future__ import annotations
 
@@ -11,22 +11,26 @@ from orchestrator.model.runbook import Choice
 from orchestrator.model.transactions import TransactionDecisions
 
 Kind = Literal["controlled", "uncontrolled", "restore", "failback"]
-# What was typed, by flag. An option that takes no value is ``yes``.
+# The typed options, by flag. An option without a value has the value ``yes``.
 Given = Mapping[str, str]
 YES = "yes"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MoveOption:
-    """An option of a command that moves services. ``metavar``: what its value is; empty: it takes none.
+    """An option of a command that moves services. ``metavar``: the kind of its value; empty: it takes no value.
 
-    What it means, beside the runbook that it may choose (``Offering.runbook_for``): ``answers``: gates that it answers
-    in advance, its text is the recorded reason. ``chooses``: the gate whose answer is its value. ``decides``: the gate on
-    items whose decisions it brings: ``ask``, ``stop``, ``revert`` or a file, which is of ``decisions``. ``accepts``: the
-    gates that ``--reason`` answers once this option is given, in place of the fence of the failed site, which is then
-    reached and read.
-    ``values``: all that it may be, the usual one first; ``loses``: the one of them that says that the site came back
-    without its data. ``needs``: the option without which it means nothing.
+    Its meaning, beside the runbook that it may choose (``Offering.runbook_for``):
+
+    - ``answers``: gates that it answers in advance; its text is the recorded reason.
+    - ``chooses``: the gate whose answer is its value.
+    - ``decides``: the gate on items whose decisions it contains: ``ask``, ``stop``, ``revert`` or a file of type
+      ``decisions``.
+    - ``accepts``: the gates that ``--reason`` answers once this option is given. ``--reason`` then does not
+      answer for the fence of the failed site, because that site is reached and read.
+    - ``values``: all its possible values, the usual one first. ``loses``: the value which says that the site came back
+      without its data.
+    - ``needs``: another option, without which this one has no meaning.
     """
 
     flag: str
@@ -42,7 +46,7 @@ class MoveOption:
     needs: str = ""
 
 
-# What a family in a file offers where it shows whether another manager may act; known before any file is read.
+# The option of a family in a file that shows whether another manager may act. It is known before any file is read.
 ACCEPT_MANAGER = MoveOption(
     flag=MANAGER_OPTION,
     help="Why it is moved though another manager (Patroni, Sentinel, …) may act, and who decided it; recorded.",

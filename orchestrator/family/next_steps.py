@@ -1,4 +1,4 @@
-"""What a family adds to the advice at the end of a run: the next step where it is not the same for every family."""
+"""What a family adds to the advice at the end of a run: next steps that are not the same for every family."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from orchestrator.model.readings import Role
 
 
 class Stood(Protocol):
-    """What the sites of a service were last read to be, by site; one that was not read is not in it."""
+    """The last known state of the sites of a service, by site. A site that was not read is missing."""
 
     @property
     def service(self) -> str: ...
@@ -22,13 +22,13 @@ class Stood(Protocol):
 
 
 class NextSteps(Protocol):
-    """Sentences for an operator; an empty one: what holds for every family is advised. ``kind``: the runbook, without
-    the name of its family; ``named``: the option that names the service, as it is typed."""
+    """Sentences for an operator. An empty sentence means the advice for every family. ``kind``: the runbook, without
+    the name of its family. ``named``: the option that names the service, as it is typed."""
 
     def after_success(self, kind: str, source: str, target: str, named: str) -> str:
-        """After a run that did what it was to do."""
+        """The advice after a run that succeeded."""
         ...
 
     def after_refusal(self, kind: str, source: str, target: str, stood: Stood, named: str) -> str:
-        """After a run that did not start with a service."""
+        """The advice after a run that did not start with a service."""
         ...

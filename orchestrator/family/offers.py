@@ -1,8 +1,8 @@
-"""What a family may offer beyond its facets. A method that it does not override means: not offered, and the command that
-needs it says so in a sentence.
+"""The optional parts of a family beyond its facets. A method that the family does not override means: not offered. The
+command that needs it says so in a sentence.
 
-A family of a plug-in inherits from ``Offering`` and overrides what it has. The imports of an override belong into the
-method: a command loads every family, and uses few of these.
+A family of a plug-in inherits from ``Offering`` and overrides the methods that it offers. The imports of an override
+belong into the method: a command loads every family, and uses few of them.
 """
 
 from __future__ import annotations
@@ -24,20 +24,20 @@ from orchestrator.model.inventory import Site
 
 @dataclass(frozen=True, kw_only=True)
 class Offering(Family):
-    """See the module. A ``Family`` alone offers what its facets give."""
+    """See the module. A ``Family`` that is no ``Offering`` offers only its facets."""
 
     def options(self, kind: Kind) -> Sequence[MoveOption]:
-        """The options of its own on the command that does this kind of move."""
+        """The family's own options on the command for this kind of move."""
         return ()
 
     def runbook_for(self, kind: Kind, site: Site, given: Given) -> str:
-        """Which of its runbooks is meant, without the name of the family. ``site``: the one that gives up activity, is
-        lost, or comes back; ``given``: its own options as typed, and ``--attest`` or ``--reason``."""
+        """The runbook to use, without the name of the family. ``site``: the site that gives up activity, is lost, or
+        comes back. ``given``: the family's own options as typed, and ``--attest`` or ``--reason``."""
         del site, given
         return kind
 
     def instead(self, what: str) -> str:
-        """What to do where it does not offer ``what``, such as ``repair`` or ``snapshot``; empty: nothing to say."""
+        """The alternative if the family does not offer ``what``, such as ``repair`` or ``snapshot``; empty: none."""
         del what
         return ""
 
@@ -46,32 +46,32 @@ class Offering(Family):
         return False
 
     def next_steps(self) -> NextSteps | None:
-        """What it adds to the advice at the end of a run; None: nothing."""
+        """Its additions to the advice at the end of a run; None: none."""
         return None
 
     def readiness(self) -> ReadinessJudge | None:
-        """Who judges whether a pair could be moved now; None: by facets alone."""
+        """The judge of whether a pair could be moved now; None: only the facets are judged."""
         return None
 
     def status(self) -> StatusPart | None:
-        """What it adds to the table of ``failover status``; None: the facets alone are shown."""
+        """Its additions to the table of ``failover status``; None: only the facets are shown."""
         return None
 
     def rehearsal(self) -> MakeScene | None:
-        """Who makes simulated copies of its pairs; None: they cannot be rehearsed."""
+        """The maker of simulated copies of its pairs; None: they cannot be rehearsed."""
         return None
 
     def guard(self) -> MakeGuard | None:
-        """What makes the strategy that guards a failed site; None: a failed site cannot be guarded."""
+        """The maker of the strategy that guards a failed site; None: a failed site cannot be guarded."""
         return None
 
     def watch(self) -> WatchPart | None:
-        """What a watch reads and shows of it; None: it is watched by its facets."""
+        """The readings and the display of a watch; None: the watch uses its facets."""
         return None
 
 
 def offering(name: str) -> Offering:
-    """What the installed family of this name offers. Raises ``DefinitionError`` where it is not installed."""
+    """The offering of the installed family of this name. Raises ``DefinitionError`` if the family is not installed."""
     family = needed_family(name)
     if isinstance(family, Offering):
         return family
@@ -82,12 +82,12 @@ Offered = Mapping[str, Sequence[tuple[str, MoveOption]]]
 
 
 def options_of_all(kind: Kind) -> Offered:
-    """By flag, the options of every installed family on the command of this kind, each with its family."""
+    """By flag, the options of all installed families on the command of this kind, each with its family."""
     return _by_flag((kind,))
 
 
 def answers_of_all() -> Offered:
-    """The same of those that answer questions of a run that is under way, which is what ``resume`` takes."""
+    """By flag, the options of all kinds that answer questions of a started run. ``resume`` takes these."""
     found = _by_flag(get_args(Kind))
     answers = {
         flag: [one for one in offered if one[1].chooses or one[1].decides or one[1].answers]

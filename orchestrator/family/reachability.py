@@ -1,8 +1,8 @@
-"""Taking a reading from an adapter so that a failure is data, and the readings that no adapter has to offer.
+"""Takes a reading from an adapter so that a failure is data, and makes the readings that no adapter has to offer.
 
-``reachability`` is made here, from the reading that its family names for it (``Reading.reaches``): that a site does not
-answer is an answer too, and the first thing to know about one that is said to be lost. ``other_manager`` is made of all
-readings that show a manager beside this program.
+``reachability`` is made here, from the reading that its family names for it (``Reading.reaches``). A site that does not
+answer is a result too, and the first thing to know about a site that is said to be lost. ``other_manager`` is made from
+all readings that show a manager beside this program.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from orchestrator.model.reading import Reading
 from orchestrator.model.readings import Reachability, Role, known_reading
 
 REACHABILITY = "reachability"
-# How a site that is gone looks; every other failure came from something that answered.
+# The failures of a site that is gone. Every other failure came from a device that answered.
 _SILENCE = frozenset({"Unreachable", "ConnectionLost", "CommandTimedOut"})
 
 
@@ -33,7 +33,7 @@ class Probed(Protocol):
 
 
 def probe(site: Probed, reading: str, services: Sequence[str]) -> Mapping[str, Reading | Failure]:
-    """One answer for each of ``services``, whatever happens to the request."""
+    """One answer for each of ``services``, also if the request fails: then each answer is a failure."""
     if reading == REACHABILITY:
         source = _source_of(site.readings) or REACHABILITY
         return {service: _reach(found) for service, found in _ask(site, source, services).items()}
@@ -47,7 +47,7 @@ def probe(site: Probed, reading: str, services: Sequence[str]) -> Mapping[str, R
 
 
 def with_made_readings(readings: Mapping[str, ReadingSpec]) -> Mapping[str, ReadingSpec]:
-    """What a runbook may read of an adapter that declares ``readings``."""
+    """The readings that a runbook may use with an adapter that declares ``readings``."""
     made = {}
     source = _source_of(readings)
     if source is not None:
@@ -64,13 +64,13 @@ def with_made_readings(readings: Mapping[str, ReadingSpec]) -> Mapping[str, Read
 
 
 def showing_managers(readings: Mapping[str, ReadingSpec]) -> Mapping[str, type[Reading]]:
-    """Those that show a manager beside this program."""
+    """The readings that show a manager beside this program, each with its model."""
     models = {name: model_of(spec) for name, spec in readings.items()}
     return {name: model for name, model in models.items() if model is not None and Facet.PILOT in model.facets}
 
 
 def _source_of(readings: Mapping[str, ReadingSpec]) -> str | None:
-    """The one that is made for it; else one that reports who serves, else the first there is."""
+    """The reading that is declared for reachability; else one that reports which site serves, else the first one."""
     models = {name: model for name, spec in readings.items() if (model := model_of(spec)) is not None}
     reaching = [name for name, model in models.items() if model.reaches]
     serving = [name for name, model in models.items() if Facet.SERVES in model.facets and model.surveyed]
@@ -96,8 +96,11 @@ def _ask(site: Probed, reading: str, services: Sequence[str]) -> Mapping[str, Re
 def _managers(
     answers: Mapping[str, Reading | Failure], models: Mapping[str, type[Reading]]
 ) -> OtherManager | Failure:
-    """What all of them come to. Where a reading failed that shows more than a manager the site itself was not read, and
-    is read again; unless another one shows that a manager may act."""
+    """The combined answer of all these readings.
+
+    If a reading failed that shows more than a manager, the site itself was not read. Then the result is a failure, and
+    the site is read again, unless another reading shows that a manager may act.
+    """
     managers = tuple(manager_in(models[name], found) for name, found in answers.items())
     state = worst(managers)
     failed = (

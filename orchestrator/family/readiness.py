@@ -1,7 +1,7 @@
-"""Could this pair be moved now? What a family that judges it of its own brings, and the shapes of what it finds.
+"""Readiness: could this pair be moved now? The judge that a family may bring, and the shapes of its findings.
 
-A check that could not be made is *unknown*, never good. A judge is pure: readings in, findings with stable codes out. It
-must never ask a device, and never guess what one did not report.
+A check that could not be made is *unknown*, never good. A judge is pure: it takes readings and returns findings with
+stable codes. It must never ask a device, and never guess a value that a device did not report.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from orchestrator.model.reading import Reading
 
 Verdict = Literal["ok", "note", "warning", "error", "unknown"]
 ReadinessVerdict = Literal["ready", "ready, with warnings", "not ready", "unknown"]
-# What kept a site from answering, and what it means; any other failure is of one reading.
+# Failures that concern the whole site: the code and the remedy of each. Any other failure concerns one reading.
 _SHUT_OUT = {
     "Unreachable": ("site-unreachable", "check its power, its network and the inventory's address"),
     "ConnectionLost": ("site-unreachable", "check its power, its network and the inventory's address"),
@@ -29,8 +29,8 @@ _SHUT_OUT = {
 
 @dataclass(frozen=True, slots=True)
 class SiteRead:
-    """What one site said: by reading and service. ``host_keys``: by device, whether its SSH host key is known before
-    it is met; None where no SSH is spoken."""
+    """The answers of one site, by reading and service. ``host_keys``: by device, whether its SSH host key is known
+    before the first session; None if no SSH is used."""
 
     site: Site
     answers: Mapping[str, Mapping[str, Reading | Failure]]
@@ -38,7 +38,7 @@ class SiteRead:
 
     @property
     def name(self) -> str:
-        """What the inventory calls the site."""
+        """The name of the site in the inventory."""
         return self.site.name
 
     @property
@@ -52,11 +52,11 @@ class SiteRead:
         return next((part.options[name] for part in self.site.parts if name in part.options), None)
 
     def of(self, reading: str, service: str) -> Reading | Failure:
-        """One answer; one that is missing is a failure too."""
+        """One answer. A missing answer is a failure too."""
         return self.answers.get(reading, {}).get(service) or _not_read(reading)
 
     def of_site(self, reading: str) -> Reading | Failure:
-        """The answer to a reading that is about the site, whichever service it was asked with."""
+        """The answer to a reading about the whole site. The service of the request does not matter."""
         return next(iter(self.answers.get(reading, {}).values()), None) or _not_read(reading)
 
 
@@ -66,7 +66,8 @@ def _not_read(reading: str) -> Failure:
 
 @dataclass(frozen=True, slots=True)
 class Checked:
-    """One check of one service, or of one site. ``detail`` is what was seen, in a few words; ``finding`` None: fine."""
+    """One check of one service, or of one site. ``detail``: the observed value in a few words. ``finding`` None:
+    fine."""
 
     check: str
     detail: str
@@ -76,13 +77,13 @@ class Checked:
 
     @property
     def verdict(self) -> Verdict:
-        """How it turned out; ``ok`` only for a check that was made."""
+        """The result of the check; ``ok`` only for a check that was made."""
         return "ok" if self.finding is None else self.finding.level.value
 
 
 @dataclass(frozen=True, slots=True)
 class Readiness:
-    """Everything checked of one pair. ``site_checks``, ``service_checks``: what there is, in the order shown."""
+    """All checks of one pair. ``site_checks``, ``service_checks``: the names of the checks, in the order shown."""
 
     pair: Pair
     checked: tuple[Checked, ...]
@@ -91,7 +92,7 @@ class Readiness:
 
     @property
     def verdict(self) -> ReadinessVerdict:
-        """Could every service be moved now? Unknown where nothing prevents a move, and not everything is known."""
+        """Could every service be moved now? Unknown if nothing prevents a move, but not everything is known."""
         levels = {finding.level for finding in self.findings}
         if Level.ERROR in levels:
             return "not ready"
@@ -105,17 +106,18 @@ class Readiness:
 
     @property
     def findings(self) -> list[Finding]:
-        """All of them."""
+        """All findings."""
         return [one.finding for one in self.checked if one.finding is not None]
 
     def findings_of(self, service: str) -> list[Finding]:
-        """What concerns one service: about itself and about its sites."""
+        """The findings that concern one service: about itself and about its sites."""
         return [one.finding for one in self.checked if one.service in (None, service) and one.finding is not None]
 
 
 @dataclass(frozen=True, slots=True)
 class Validated:
-    """What the validation of both ends' own configurations found of one service; ``why`` it could not be made."""
+    """The result for one service of validating the configurations of both ends. ``why``: the reason if there was no
+    validation."""
 
     errors: Sequence[str] = ()
     risks: Sequence[str] = ()
@@ -123,35 +125,36 @@ class Validated:
     why: str = ""
 
 
-# Has the configurations of the pair validated, by service; only a judge that wants it calls it, for it asks the devices.
+# Validates the configurations of the pair, by service. It asks the devices, so only a judge that needs it calls it.
 Validate = Callable[[], Mapping[str, Validated]]
 
 
 @dataclass(frozen=True, slots=True)
 class ReadinessJudge:
-    """``readings``: what has to be read of both sites. ``judge``: every check of the pair, by what they report."""
+    """``readings``: the readings that the judge needs of both sites. ``judge``: makes every check of the pair from
+    them."""
 
     readings: Sequence[str]
     judge: Callable[[Pair, tuple[SiteRead, SiteRead], Validate], Readiness]
 
 
 def is_good(findings: Iterable[Finding]) -> bool:
-    """Was every check made, and does none are in the way? A warning is worth knowing, and does not."""
+    """Was every check made, and does no finding prevent a move? A warning does not prevent it."""
     return all(finding.level not in (Level.ERROR, Level.UNKNOWN) for finding in findings)
 
 
 def matter(findings: Iterable[Finding]) -> bool:
-    """Is there anything beyond a note?"""
+    """Is there a finding above the level of a note?"""
     return any(finding.level is not Level.NOTE for finding in findings)
 
 
 def is_shut_out(failure: Failure) -> bool:
-    """Does it concern every reading of the site, and not only one?"""
+    """Does the failure concern every reading of the site, and not only one?"""
     return failure.kind in _SHUT_OUT
 
 
 def answers_of(site: SiteRead, readings: Sequence[str]) -> Checked:
-    """Did the site answer at all, with any of ``readings``?"""
+    """The check whether the site answered any of ``readings``."""
     answers = [answer for reading in readings for answer in site.answers.get(reading, {}).values()]
     if not answers:
         return cannot(site, "answers", f"nothing was asked of {site.name}")
@@ -164,7 +167,7 @@ def answers_of(site: SiteRead, readings: Sequence[str]) -> Checked:
 
 
 def fence_plan_of(site: SiteRead) -> Checked:
-    """Is it written down how clients are kept off the site?"""
+    """The check whether the inventory says how clients are kept away from the site."""
     steps = site.site.fence
     text = f"nothing is written down on how clients are kept away from {site.name} when it fails"
     hint = "agree on it before it is needed, and write it into the inventory: sites.NAME.fence"
@@ -182,5 +185,5 @@ def cannot(site: SiteRead, check: str, message: str) -> Checked:
 
 
 def finding_of(level: Level, code: str, message: str, hint: str) -> Finding:
-    """A finding of no file."""
+    """A finding that belongs to no file."""
     return Finding(level=level, code=code, message=message, hint=hint)

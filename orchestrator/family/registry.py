@@ -1,10 +1,10 @@
-"""The adapters that are installed, by name. Built-ins and third parties come through the same door.
+"""The installed adapters, by name. Built-in adapters and those of third parties are found in the same way.
 
-A distribution names its adapters in the entry point group ``failover.adapters``; the name is what an inventory
-writes under ``adapter``. An adapter is imported when it is asked for, and not before. One that cannot be imported is
-reported, and is in no one else's way.
+A distribution names its adapters in the entry point group ``failover.adapters``. An inventory writes the same name
+under ``adapter``. An adapter is imported only when it is needed. An adapter that cannot be imported is reported, and
+does not affect the others.
 
-Must never choose between two adapters of one name, and never keep state outside its instance.
+This module must never choose between two adapters of one name, and never keep state outside its instance.
 """
 
 from __future__ import annotations
@@ -31,43 +31,43 @@ _DECLARATIONS: Mapping[str, type] = {"readings": Mapping, "actions": Mapping, "s
 
 
 class Registry:
-    """Finds adapters. ``offered`` are entry points to use instead of those installed."""
+    """Finds adapters. ``offered``: entry points to use instead of the installed ones."""
 
     def __init__(self, offered: Iterable[EntryPoint] | None = None) -> None:
         self._offered = None if offered is None else tuple(offered)
         self._loaded: dict[str, type[Adapter]] = {}
 
     def names(self) -> list[str]:
-        """All names that are offered, sorted; nothing is imported, so some may turn out not to work."""
+        """All offered names, sorted. No adapter is imported, so some of them may not work."""
         return sorted(self._entries)
 
     def get(self, name: str) -> type[Adapter]:
         """The adapter of this name. Raises ``DefinitionError``: unknown, offered twice, or broken."""
         if name not in self._entries and name in self._brought:
-            return self._brought[name]  # not kept: the record of a run may have the family as it was
+            return self._brought[name]  # not cached: a run uses the family as its record has it
         if name not in self._loaded:
             self._loaded[name] = _load(self._entry(name))
         return self._loaded[name]
 
     def declarations(self, site: Site) -> type[Adapter]:
-        """The class that speaks for ``site``: its ``readings`` and ``actions`` are what a runbook may use there.
+        """The adapter class of ``site``. A runbook may use its ``readings`` and ``actions`` there.
 
-        Raises ``DefinitionError`` as ``get`` does, and for options that tell of no declarations.
+        Raises ``DefinitionError`` as ``get`` does, and for options from which no declarations can be made.
         """
         return compose([_fitted(self.get(part.adapter), part) for part in site.parts])
 
     def of_family(self, family: str) -> list[str]:
-        """The names of the adapters that speak for ``family``, those of real devices first. Imports all of them."""
+        """The names of the adapters for ``family``, those of real devices first. Imports all adapters."""
         found = []
         for name in sorted({*self._entries, *self._brought}):
-            with suppress(DefinitionError):  # a broken one does not block the others
+            with suppress(DefinitionError):  # a broken adapter does not block the others
                 kind = self.get(name)
                 if family_named(kind) == family:
                     found.append((kind.simulated, name))
         return [name for _, name in sorted(found)]
 
     def shared(self, site: Site, services: Sequence[str]) -> str:
-        """Why ``services`` cannot be moved apart at ``site``, as one of its adapters knows; empty: they can."""
+        """The reason why ``services`` cannot be moved apart at ``site``, from one of its adapters; empty: they can."""
         for part in site.parts:
             says: Callable[[Site, Sequence[str]], str] | None = getattr(self.get(part.adapter), "shared", None)
             found = "" if says is None else says(part, services)
@@ -76,15 +76,16 @@ class Registry:
         return ""
 
     def is_simulated(self, site: Site) -> bool:
-        """Is nothing of ``site`` real? A lab's site says so itself. Raises ``DefinitionError`` as ``get`` does."""
+        """Is the whole ``site`` simulated? The site of a lab declares it itself. Raises ``DefinitionError`` as ``get``
+        does."""
         return site.simulated or all(self.get(part.adapter).simulated for part in site.parts)
 
     def adapter_for(self, site: Site, context: AdapterContext) -> Adapter:
-        """A new adapter, not yet open, that speaks for ``site``. Raises ``DefinitionError`` as ``get`` does."""
+        """A new adapter for ``site``, not yet open. Raises ``DefinitionError`` as ``get`` does."""
         return self.declarations(site)(site, context)
 
     def findings(self) -> list[Finding]:
-        """What is wrong with the adapters that are offered. Imports all of them, so not for every start."""
+        """The faults of the offered adapters. It imports all of them, so it is not called at every start."""
         return list(self._problems())
 
     def _problems(self) -> Iterator[Finding]:
@@ -97,17 +98,19 @@ class Registry:
 
     @cached_property
     def _entries(self) -> Mapping[str, tuple[EntryPoint, ...]]:
-        """The entry points of each name. More than one is a conflict, which concerns that name only."""
+        """The entry points of each name. Several entry points for one name are a conflict, which affects that name
+        only."""
         offered = entry_points(group=GROUP) if self._offered is None else self._offered
         entries: dict[str, dict[tuple[str, str], EntryPoint]] = defaultdict(dict)
         for entry in offered:
-            # One distribution found at two places of the path offers the same thing twice: no conflict.
+            # One distribution that is found at two places of the path offers the same adapter twice. That is no
+            # conflict.
             entries[entry.name].setdefault((entry.value, _distribution(entry)), entry)
         return {name: tuple(found.values()) for name, found in entries.items()}
 
     @property
     def _brought(self) -> Mapping[str, type[Adapter]]:
-        """By name, the adapters that families bring themselves."""
+        """The adapters that families bring themselves, by name."""
         found: dict[str, type[Adapter]] = {}
         for _, family in sorted(installed().families.items()) if self._offered is None else ():
             found = {**getattr(family, "adapters", {}), **found}
@@ -131,17 +134,17 @@ class Registry:
 
 
 def _fitted(kind: type[Adapter], site: Site) -> type[Adapter]:
-    """``kind`` with the declarations that it has for ``site``; most have the same for all."""
+    """``kind`` with its declarations for ``site``. Most adapters have the same declarations for all sites."""
     fitted: Callable[[Site], type[Adapter]] | None = getattr(kind, "fitted", None)
     return kind if fitted is None else fitted(site)
 
 
 def _load(entry: EntryPoint) -> type[Adapter]:
-    """Import one adapter and see that it is one."""
+    """Import one adapter and check that it fits the contract."""
     owner = _distribution(entry)
     try:
         loaded = entry.load()
-    except Exception as error:  # importing runs code of others, which may raise anything
+    except Exception as error:  # importing runs foreign code, which may raise any exception
         sentence = f"the adapter {entry.name} of {owner} cannot be imported: {type(error).__name__}: {error}"
         raise DefinitionError(sentence, hint="install what it needs, or uninstall it") from error
     lacking = [name for name in _METHODS if not callable(getattr(loaded, name, None))]
@@ -154,5 +157,5 @@ def _load(entry: EntryPoint) -> type[Adapter]:
 
 
 def _distribution(entry: EntryPoint) -> str:
-    """Who offers it; where it lies, if that is all there is to know."""
+    """The distribution that offers the entry point; its target if the distribution is unknown."""
     return entry.value if entry.dist is None else entry.dist.name

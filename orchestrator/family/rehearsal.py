@@ -1,8 +1,8 @@
-"""What a family brings to a rehearsal: a scene, which is a simulated copy of a pair and what happens to it before the
+"""What a family brings to a rehearsal: a scene. A scene is a simulated copy of a pair, and the events in it before the
 rehearsed command is typed.
 
-The outage that a restore or a fail-back follows is played by the same runbooks as a real one, in no time, on the
-rehearsal's own record. So the rehearsed command finds what it would find after a real one.
+The outage before a restore or a fail-back is played by the same runbooks as a real one, without waiting, on the
+rehearsal's own record. So the rehearsed command finds the same state as after a real outage.
 """
 
 from __future__ import annotations
@@ -22,25 +22,25 @@ from orchestrator.model.inventory import FenceOption, Inventory, Pair, Site
 from orchestrator.model.runbook import Choice
 
 RehearsedKind = Literal[Kind, "repair"]
-# Seconds of simulated time: how long the pair runs well, how long a lost site is lost before an operator acts, how long
+# Seconds of simulated time: how long the pair works normally, how long a site is lost before an operator acts, how long
 # until it is back, and how long it then serves.
 WELL_S, DARK_S, AWAY_S, SERVES_S = 10.0, 20.0, 60.0, 5.0
-# The name of the simulated world, and of whoever changes a role in it before the command.
+# The name of the simulated world, and of the actor that changes a role in it before the command.
 REHEARSAL = "rehearsal"
 _SIDE = re.compile(r"(?<![\w./-])(SOURCE|TARGET)(?![\w.-])")
 
 
 class RehearsalClock(Clock, Protocol):
-    """Time that can be let pass at once."""
+    """A clock whose time can be advanced at once."""
 
     def advance(self, seconds: float) -> None: ...
 
 
 @dataclass(frozen=True, slots=True)
 class Rehearsal:
-    """What is rehearsed. ``source`` is the site that gives up its clients, is lost, comes back, or is to be active.
-    ``more`` are options of the rehearsed command, as they were typed. ``unread``: the sites whose devices must not be
-    read, each with the reason. ``both_active``: a repair starts with two active sites, not with two standby ones."""
+    """The content of a rehearsal. ``source``: the site that gives up its clients, is lost, comes back, or is to be
+    active. ``more``: options of the rehearsed command, as typed. ``unread``: the sites whose devices must not be read,
+    each with the reason. ``both_active``: a repair starts with two active sites, not with two standby sites."""
 
     kind: RehearsedKind
     inventory: Inventory
@@ -58,13 +58,13 @@ class Rehearsal:
         return next(name for name in self.pair.sites if name != self.source)
 
     def copied(self, sites: Mapping[str, Site]) -> Inventory:
-        """The inventory of the copy: these ``sites``, and nothing that leads to a device or a person."""
+        """The inventory of the copy: these ``sites``, and no address of a real device or person."""
         pair = self.pair.model_copy(update={"services": self.services})
         return Inventory(sites={name: sites[name] for name in self.pair.sites}, pairs=(pair,))
 
 
 class Prelude(Protocol):
-    """The runs before the rehearsed command, and their time."""
+    """The runs before the rehearsed command, and their clock."""
 
     @property
     def clock(self) -> RehearsalClock: ...
@@ -80,43 +80,43 @@ class Scene(Protocol):
     drills: str
 
     def fitted(self, fault: str) -> Iterable[str]:
-        """A fault in which SOURCE and TARGET stand for the two ends, in the words of this pair. Raises
+        """The texts of a fault for this pair. In ``fault``, SOURCE and TARGET stand for the two ends. Raises
         ``DefinitionError``."""
         ...
 
     def up(self, clock: RehearsalClock, file: Path | None) -> AbstractContextManager[Inventory]:
-        """Make the copy, kept in ``file`` if there is one, for the length of a block; its inventory."""
+        """Make the copy for the length of a block, kept in ``file`` if that is given. Yields its inventory."""
         ...
 
     def play(self, prelude: Prelude) -> None:
-        """Let happen, in no time, what happens before the rehearsed command is typed. Raises ``NotStarted``."""
+        """Play, without waiting, the events before the rehearsed command is typed. Raises ``NotStarted``."""
         ...
 
     def lines(self) -> Iterator[str]:
-        """What the copy is made of, for people."""
+        """The parts of the copy, for people."""
         ...
 
     def facts(self) -> dict[str, object]:
-        """The same for machines."""
+        """The parts of the copy, for machines."""
         ...
 
     def openness(self, intervals: int) -> str:
-        """What it means that clients were served at both sites so many times; empty: nothing."""
+        """The meaning of clients being served at both sites for this number of intervals; empty: none."""
         ...
 
 
-# Makes the scene of a rehearsal; it may read the devices of the pair, through read-only sessions. Raises
+# Makes the scene of a rehearsal. It may read the devices of the pair, through read-only sessions. Raises
 # ``DefinitionError``.
 MakeScene = Callable[[Rehearsal, Registry, AdapterContext], Scene]
 
 
 def with_sides(fault: str, source: str, target: str) -> str:
-    """``fault`` with the names of the two ends."""
+    """``fault`` with the names of the two ends in place of SOURCE and TARGET."""
     return _SIDE.sub(lambda word: source if word[1] == "SOURCE" else target, fault)
 
 
 def attested_fence(site: Site) -> tuple[FenceOption, ...]:
-    """The fence plan of a copy: in place of a command of the operator's own, an attestation."""
+    """The fence plan of a copy: each command of the operator is replaced by an attestation."""
     fence = tuple(_attested(option) for option in site.fence)
     distinct = {option.kind: option for option in reversed(fence)}
     return tuple(option for option in fence if distinct[option.kind] is option)

@@ -1,12 +1,12 @@
-"""Trying again: making a connection, and reading. The only home of tenacity. It must never repeat an action.
+"""Retries connections and readings. The only module that uses tenacity. It must never repeat an action.
 
-There is no method for an action here on purpose: attempts of an action are counted in the journal, where a crash loop
-cannot reset them, and an action in doubt is resolved by reading (docs/decisions/retry.md). What is tried again is
-named by its error, and only errors that may pass by themselves have a name here: a wrong password or a changed host
-key is never tried twice.
+There is no method for an action here on purpose. Attempts of an action are counted in the journal, where a crash loop
+cannot reset them, and an action in doubt is resolved by reading (docs/decisions/retry.md). The caller names the errors
+after which to retry. Only errors that may pass by themselves can be named here: a wrong password or a changed host key
+is never tried twice.
 
-Time is the injected clock's. tenacity's own ``stop_after_delay`` reads the machine's clock and would never stop in
-time under another one, so the deadline is kept here.
+Time is the injected clock's. tenacity's own ``stop_after_delay`` reads the machine's clock and would not stop in time
+with another clock, so the deadline is kept here.
 """
 
 from __future__ import annotations
@@ -23,16 +23,16 @@ from orchestrator.errors import AdapterError, CommandTimedOut, ConnectionLost, U
 
 T = TypeVar("T")
 
-# What may be named by a caller. A reading changes nothing, so it may also be asked again after a lost or late reply.
+# The errors that a caller may name. A reading changes nothing, so it may also be repeated after a lost or late reply.
 CONNECT_MAY_RETRY: frozenset[type[AdapterError]] = frozenset({Unreachable})
 READ_MAY_RETRY: frozenset[type[AdapterError]] = frozenset({Unreachable, ConnectionLost, CommandTimedOut})
 
 
 @dataclass(frozen=True, slots=True)
 class Backoff:
-    """How long to pause between attempts: ``first_s`` seconds, times ``factor`` each time, at most ``longest_s``.
+    """The pauses between attempts: ``first_s`` seconds, times ``factor`` each time, at most ``longest_s``.
 
-    Each pause is shortened by up to half, at random, so that a thousand sessions do not come back in step.
+    Each pause is shortened by up to half, at random, so that a thousand sessions do not retry at the same moment.
     """
 
     attempts_max: int = 3
@@ -52,7 +52,7 @@ class Backoff:
 
 
 class Retry:
-    """Tries connects and readings again, within a deadline on the injected clock."""
+    """Retries connections and readings, within a deadline on the injected clock."""
 
     def __init__(self, clock: Clock, random: Random, backoff: Backoff | None = None) -> None:
         self._clock = clock
@@ -66,10 +66,10 @@ class Retry:
         within_s: float,
         on: Collection[type[AdapterError]] = CONNECT_MAY_RETRY,
     ) -> T:
-        """The connection that ``attempt`` makes; tried again after ``Unreachable`` while ``within_s`` seconds last.
+        """The connection that ``attempt`` makes, tried again after ``Unreachable`` while ``within_s`` seconds last.
 
-        No attempt is started after the deadline. Raises the last attempt's own error; ``ValueError`` if ``on`` names an
-        error that trying again does not cure.
+        No attempt starts after the deadline. Raises the last attempt's own error; ``ValueError`` if ``on`` names an
+        error that a retry does not fix.
         """
         return self._again(attempt, within_s, _checked(on, CONNECT_MAY_RETRY, "a connect"))
 

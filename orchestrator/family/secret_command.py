@@ -1,7 +1,7 @@
-"""Gets a secret from a command, such as a password manager: an argument list, no shell, and a bound on time and size.
+"""Gets a secret from a command, such as a password manager: an argument list, no shell, and a limit on time and size.
 
-What the command prints is the secret, so nothing of it may be shown, not even where it failed. The command has the
-environment of this process (a password manager needs it) and no terminal, so it can ask no question.
+The command prints the secret, so its output must never be shown, not even after a failure. The command has the
+environment of this process (a password manager needs it) and no terminal, so it cannot ask a question.
 """
 
 from __future__ import annotations
@@ -24,8 +24,10 @@ TIMEOUT_S = 30.0
 def output_of(
     command: Sequence[str], what: str, *, environment: Mapping[str, str], bytes_max: int, timeout_s: float
 ) -> bytes:
-    """What the command prints, at most ``bytes_max`` + 1 bytes of it. Raises ``DefinitionError`` unless it ends with exit
-    code 0 within ``timeout_s`` seconds; ``what`` names the secret."""
+    """The output of the command, at most ``bytes_max`` + 1 bytes. ``what`` names the secret.
+
+    Raises ``DefinitionError`` unless the command ends with exit code 0 within ``timeout_s`` seconds.
+    """
     hint = f"run it yourself: {shlex.join(command)}"
     if "/" in command[0] and not Path(command[0]).is_absolute():
         raise DefinitionError(
@@ -73,7 +75,7 @@ def output_of(
 
 
 def _kill(process: subprocess.Popen[bytes]) -> None:
-    """End it with all its children, unless it has ended by itself."""
+    """Kill the process with all its children, unless it has ended."""
     if process.poll() is None:
         with suppress(ProcessLookupError, PermissionError):
             os.killpg(process.pid, signal.SIGKILL)

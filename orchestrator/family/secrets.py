@@ -1,10 +1,11 @@
-"""Secrets: where they come from, and how they are kept out of everything that is written.
+"""Secrets: where they come from, and how they are kept out of all output.
 
-``SecretStore`` resolves the references of an inventory. Whatever it hands out, its ``Redactor`` replaces from then
-on, also where a protocol has encoded it: percent-encoding, base64 (at any offset, as in a Basic header, and broken into
-lines), XML, JSON, Python and shell quoting; and what is left of it where a long text was cut.
+``SecretStore`` resolves the references of an inventory. From then on its ``Redactor`` replaces each resolved secret,
+also in the encodings of protocols: percent-encoding, base64 (at any offset, as in a Basic header, and broken into
+lines), XML, JSON, Python and shell quoting. It also replaces the part of a secret that is left where a long text was
+cut.
 
-Must never print, log or raise with a secret, and never write one anywhere.
+This module must never print, log or raise with a secret, and never write a secret anywhere.
 """
 
 from __future__ import annotations
@@ -29,18 +30,22 @@ from orchestrator.model.inventory import SecretRef
 
 MARK = "[redacted]"
 FILE_BYTES_MAX = 64 * 1024
-# A shorter secret is replaced only where it stands alone: the letter "a" in every word would help no one.
+# A shorter secret is replaced only as a separate word: replacing the letter "a" in every word would make texts
+# unreadable.
 _STANDS_ALONE_BELOW = 4
-# What devices say is cut, never below so many characters, and then ends here or continues after an ellipsis.
+# Answers of devices are cut, never below this number of characters. A cut text then ends here, or continues after an
+# ellipsis.
 _CUT_FROM = 180
 _HALF_MIN = 4
-# A run of blanks is checked from its start only: from each of its blanks, many would take for ever.
+# A run of blanks is checked from its start only. A check from each of its blanks would be far too slow for many blanks.
 _BEFORE_A_CUT, _BEHIND_A_CUT = re.compile(r"(?<!\s)\s*(?:\[?…|\Z)"), re.compile(r"…\]?\s*")
 
-# What is one character of a secret to whoever writes it: a run of blanks may become one, of backslashes more.
+# The units of a secret that programs may rewrite: a run of blanks may become one blank, a run of backslashes may become
+# longer.
 _PARTS = re.compile(r"\s+|\\+|.", re.DOTALL)
-# Where a long word, as base64 is, is broken into lines (of 76 columns in mail, of 64 in PEM): the break as any program
-# writes it, with what indents the next line; an error is one line, so that a blank may be all that is left of it.
+# The place where a long word, such as base64, is broken into lines (of 76 columns in mail, of 64 in PEM): the break as
+# any program writes it, with the indentation of the next line. An error is one line, so only a blank may be left of the
+# break.
 _FOLD = re.compile(
     r"(?<=[\w+/%&#;-]{16})"
     r"(?:\s|\\{1,8}[rnt]|(?i:%(?:25){0,3}(?:0[ad9]|20))|(?i:&(?:amp;){0,3}#(?:0{0,5}(?:10|13)|x0{0,5}[ad]);)){1,16}"
@@ -51,7 +56,7 @@ _VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 
 
 class Redactor:
-    """Replaces every secret it has learned by ``[redacted]``. Safe to use from several threads."""
+    """Replaces every secret it has learned by ``[redacted]``. Safe for several threads."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -71,7 +76,7 @@ class Redactor:
                 self._halves = _Halves({form for one in self._secrets for form in _forms(one)})
 
     def scrub(self, text: str) -> str:
-        """``text`` without secrets. Where two overlap, one mark stands for both, and no rest of either is left."""
+        """``text`` without secrets. If two secrets overlap, one mark replaces both, and no rest of either is left."""
         pattern = self._pattern
         if pattern is None:
             return text
@@ -86,9 +91,9 @@ class Redactor:
         return "".join([*parts, text[done:]])
 
     def scrub_data(self, data: object) -> object:
-        """The same for JSON-like data: texts, keys included, in mappings, lists and tuples at any depth.
+        """JSON-like data without secrets: texts, keys included, in mappings, lists and tuples at any depth.
 
-        Numbers are left as they are. Tuples become lists, as they would in JSON.
+        Numbers are left as they are. Tuples become lists, as in JSON.
         """
         if isinstance(data, str):
             return self.scrub(data)
@@ -103,11 +108,11 @@ class Redactor:
 
 
 class SecretStore:
-    """Resolves ``SecretRef``; the ``Secrets`` of the contract. Each reference is resolved once.
+    """Resolves ``SecretRef``; implements the ``Secrets`` of the contract. Each reference is resolved once.
 
-    ``ask`` puts a question on the terminal without echo and returns the answer; None means that there is no terminal.
-    ``environment`` defaults to the process's. A relative ``file`` is relative to ``folder``, by default the working
-    directory; ``~`` is the home directory.
+    ``ask`` puts a question on the terminal without echo and returns the answer; None: there is no terminal.
+    ``environment`` defaults to the environment of the process. A relative ``file`` is relative to ``folder``, by
+    default the working directory; ``~`` is the home directory.
     """
 
     def __init__(
@@ -125,8 +130,8 @@ class SecretStore:
         self._folder = folder or Path()
         self._command_timeout_s = command_timeout_s
         self._known: dict[tuple[SecretRef, str], str] = {}
-        # One for each secret, and one for all prompts: two threads must not put two questions on one terminal. A
-        # command that takes its time holds up no one who needs another secret.
+        # One lock for each secret, and one for all prompts: two threads must not ask two questions on one terminal. A
+        # slow command does not delay a thread that needs another secret.
         self._locks: dict[tuple[SecretRef, str] | str, threading.Lock] = {}
 
     def __repr__(self) -> str:
@@ -135,8 +140,8 @@ class SecretStore:
     def reveal(self, reference: object, *, what: str) -> str:
         """The secret behind ``reference``. ``what`` names it in a prompt or error: ``password of admin at ny``.
 
-        One prompt serves all who ask for the same ``what``; two accounts are two questions. Raises
-        ``DefinitionError`` when the secret is not to be had.
+        One prompt serves all calls with the same ``what``; two accounts are two questions. Raises ``DefinitionError``
+        if the secret cannot be obtained.
         """
         if not isinstance(reference, SecretRef):
             raise TypeError(f"a secret is referred to by a SecretRef, not by {type(reference).__name__}")
@@ -164,7 +169,7 @@ class SecretStore:
 
     def _from_environment(self, name: str, what: str) -> str:
         if not _VARIABLE.fullmatch(name):
-            # It may be the secret itself, written in the wrong place: do not repeat it.
+            # ``name`` may be the secret itself, written in the wrong place, so it must not be repeated.
             hint = "env takes the name of an environment variable, such as NY_PASSWORD"
             raise DefinitionError(f"env of the {what} is not the name of a variable", hint=hint)
         secret = self._environment.get(name)
@@ -194,9 +199,10 @@ class SecretStore:
 
 
 def _from_file(path: Path, what: str) -> str:
-    """The content without one newline at its end. Checked once it is open, so that the file cannot be swapped."""
+    """The content without one newline at its end. The file is checked after it is opened, so that it cannot be
+    swapped."""
     try:
-        # Without O_NONBLOCK a named pipe would be waited for, for ever.
+        # Without O_NONBLOCK, opening a named pipe would block for ever.
         descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
     except (OSError, ValueError) as error:
         reason = error.strerror if isinstance(error, OSError) else "no file can have this name"
@@ -216,7 +222,7 @@ def _from_file(path: Path, what: str) -> str:
 
 
 def _text(raw: bytes, source: str, path: Path | None = None) -> str:
-    """The secret in what was read, without one newline at its end. ``source``: where it was read."""
+    """The secret in ``raw``, without one newline at its end. ``source``: where it was read."""
     if len(raw) > FILE_BYTES_MAX:
         raise DefinitionError(f"the {source} is larger than {FILE_BYTES_MAX // 1024} KiB", file=path)
     try:
@@ -233,10 +239,10 @@ def _text(raw: bytes, source: str, path: Path | None = None) -> str:
 
 
 def _pattern(secrets: set[str]) -> re.Pattern[str]:
-    """Finds, at each place of a text, a secret that starts there, in any form; group 1 is the form.
+    """A pattern that finds, at each place of a text, a secret that starts there, in any form. Group 1 is the form.
 
     It looks ahead and consumes nothing, so that overlapping forms are all found. The mark is a form too, so that a
-    secret such as "redacted" does not eat into it. The longest secret comes first.
+    secret such as "redacted" does not replace a part of a mark. The longest secret comes first.
     """
     forms = []
     for secret in sorted({*secrets, MARK}, key=lambda secret: (-len(secret), secret)):
@@ -257,11 +263,12 @@ def _pattern(secrets: set[str]) -> re.Pattern[str]:
 
 
 def _across_lines(pattern: re.Pattern[str], text: str) -> Iterator[tuple[int, int]]:
-    """Where ``pattern`` fits once broken lines are joined, as spans of ``text``."""
+    """The matches of ``pattern`` after broken lines are joined, as spans of ``text``."""
     ends = [found.span() for found in _FOLD.finditer(text)]
     if not ends:
         return
-    pieces, starts, places, begin, length = [], [], [], 0, 0  # where each piece starts: joined, and in the text
+    # ``starts`` and ``places``: the start of each piece, in the joined text and in ``text``.
+    pieces, starts, places, begin, length = [], [], [], 0, 0
     for end, following in (*ends, (len(text), len(text))):
         pieces.append(text[begin:end])
         starts.append(length)
@@ -277,14 +284,15 @@ def _across_lines(pattern: re.Pattern[str], text: str) -> Iterator[tuple[int, in
 
 
 def _spelled(text: str) -> str:
-    """A pattern for ``text`` with each character as any program writes it: as it is, behind backslashes, percent-encoded,
-    as an entity; several encodings in one text, and one in another, too."""
+    """A pattern for ``text`` in which each character may be written as any program writes it: as it is, behind
+    backslashes, percent-encoded, or as an entity. Several encodings in one text, and one inside another, are matched
+    too."""
     return "".join(_spelling(found[0]) for found in _PARTS.finditer(text))
 
 
 def _spelling(part: str) -> str:
-    """The same for one character, or for a run of blanks or of backslashes. What may be repeated has a bound: a text of
-    many backslashes is read in one pass."""
+    """A pattern for one character, or for a run of blanks or of backslashes. Every repetition has a bound, so that a
+    text of many backslashes is read in one pass."""
     if part.isascii() and part.isalnum():
         return part
     if part.startswith("\\"):
@@ -305,11 +313,12 @@ def _spelling(part: str) -> str:
 
 
 class _Halves:
-    """The beginnings and ends of forms, by the characters next to a cut: a place where no form could have been cut is
-    left after one check, however many forms there are, so that a text full of cuts is read in one pass."""
+    """The beginnings and ends of forms, by the characters next to a cut. A place where no form could have been cut
+    takes one check, however many forms there are. So a text full of cuts is read in one pass."""
 
     def __init__(self, forms: Iterable[str]) -> None:
-        # What a start ends with, and an end starts with; the longest first, since it covers the others.
+        # The last characters of each start, and the first characters of each end. The longest comes first, since it
+        # covers the others.
         self._before: dict[str, list[tuple[int, str]]] = {}
         self._behind: dict[str, list[tuple[int, str]]] = {}
         for form in forms:
@@ -321,7 +330,8 @@ class _Halves:
             listed.sort(key=itemgetter(0), reverse=True)
 
     def spans(self, text: str) -> Iterator[tuple[int, int]]:
-        """Where ``text`` was cut in the middle of a form: the start of it before the cut, the end of it behind."""
+        """The spans of forms that were cut in ``text``: the start of a form before the cut, the end of a form behind
+        it."""
         for cut in _BEFORE_A_CUT.finditer(text):
             end = cut.start()
             for size, form in self._before.get(text[max(0, end - _HALF_MIN) : end], ()):
@@ -337,7 +347,7 @@ class _Halves:
 
 
 def _joined(spans: Iterable[tuple[int, int]]) -> Iterator[tuple[int, int]]:
-    """Spans in the order of their starts, with those that overlap made one."""
+    """Spans in the order of their starts, with overlapping spans merged."""
     start, end = 0, 0
     for next_start, next_end in spans:
         if next_start >= end:
@@ -351,7 +361,7 @@ def _joined(spans: Iterable[tuple[int, int]]) -> Iterator[tuple[int, int]]:
 
 
 def _forms(secret: str) -> set[str]:
-    """The forms of which a half may be left where a text was cut. Never the empty text."""
+    """The forms that may leave a half where a text was cut. Never the empty text."""
     return (
         {
             secret,
@@ -367,10 +377,10 @@ def _forms(secret: str) -> set[str]:
 
 
 def _base64_forms(secret: str) -> Iterator[str]:
-    """Base64 of the secret alone, and what remains of it inside the base64 of a longer text, at each of the offsets.
+    """Base64 of the secret alone, and its part inside the base64 of a longer text, at each of the offsets.
 
-    A character of base64 holds 6 bits, so a neighbour reaches into at most one character at either end; those are
-    left out. Secrets too short for that to be telling are known by their whole form only.
+    A character of base64 holds 6 bits, so a neighbour affects at most one character at either end. Those characters are
+    left out. For secrets that are too short to be recognized in this way, only the whole form is used.
     """
     raw = secret.encode("utf-8", "surrogatepass")
     for encode in (base64.b64encode, base64.urlsafe_b64encode):

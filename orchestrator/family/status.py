@@ -1,7 +1,7 @@
-"""What a family adds to the row of ``failover status``: figures of its own, and what no facet shows.
+"""What a family adds to the row of ``failover status``: its own figures, and remarks that no facet gives.
 
-Who serves, whether the link holds, what is left behind and whether replication is suspended comes from the facets, for
-every family alike (``orchestrator.core.pair_position``).
+The facets show the rest, for every family in the same way (``orchestrator.core.pair_position``): which site serves,
+whether the link holds, how much is left behind and whether replication is suspended.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from orchestrator.model.reading import Reading
 
 # By reading and service.
 Answers = Mapping[str, Mapping[str, Reading | Failure]]
-# One site's side of a service, by figure; None is unknown.
+# The figures of a service at one site, by name; None is unknown.
 Figures = Mapping[str, object]
 
 
@@ -28,11 +28,10 @@ def _no_repair(service: str, ends: Mapping[str, Figures]) -> str:
 
 @dataclass(frozen=True, slots=True)
 class StatusPart:
-    """``readings``: what is read of each site. ``figures``: one end of a service, for machines and for ``cells``, which
-    fill ``columns``; the columns in ``numbers`` are set to the right. ``remark``: what is wrong besides ``word``, the
-    verdict by facets, given both ends by site; empty: nothing. ``repair``: what to do where both sites are active, or
-    none is; empty: the family has no command for it.
-    """
+    """``readings``: the readings of each site. ``figures``: one end of a service, for machines and for ``cells``, which
+    fill ``columns``. The columns in ``numbers`` are aligned to the right. ``remark``: a problem besides ``word``, the
+    verdict by facets, given both ends by site; empty: none. ``repair``: the remedy if both sites are active, or
+    neither; empty: the family has no command for it."""
 
     readings: Sequence[str]
     columns: Sequence[str]
@@ -44,11 +43,11 @@ class StatusPart:
 
 
 def first_failure(answers: Answers, readings: Sequence[str], service: str) -> dict[str, object]:
-    """The figure ``error``: why the first of ``readings`` that could not be had was not; without a failure nothing."""
+    """The figure ``error``: the error of the first of ``readings`` that failed; an empty dict if none failed."""
     found = (answers[reading].get(service) for reading in readings)
     return next(({"error": one.text} for one in found if isinstance(one, Failure)), {})
 
 
 def shown(value: object) -> str:
-    """A figure in a cell."""
+    """The text of a figure in a cell."""
     return "unknown" if value is None else f"{value:,}" if isinstance(value, int) else str(value)

@@ -1,5 +1,5 @@
-"""Watching a pair: what a family reads in each round, and what it shows of each service. The rounds, the samples and the
-suspension of replication are those of ``orchestrator.operations.watch``. A family that brings no part is watched by its
+"""Watching a pair: a family's readings in each round, and its display of each service. The rounds, the samples and the
+suspension of replication are in ``orchestrator.operations.watch``. A family without this part is watched by its
 facets."""
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ class WatchTarget:
 
 @dataclass(frozen=True, slots=True)
 class WatchLine:
-    """A sentence; an alarm is one that an operator should act upon."""
+    """A sentence. The operator should act upon an alarm."""
 
     text: str
     is_alarm: bool = False
@@ -36,7 +36,7 @@ class WatchLine:
 
 @dataclass(frozen=True, slots=True)
 class WatchRow:
-    """What one round found of one target: for machines, and for people."""
+    """The result of one round for one target: for machines, and for people."""
 
     figures: Figures
     lines: Sequence[WatchLine]
@@ -46,25 +46,25 @@ class Follower:
     """Follows one target from round to round. A family that can suspend replication overrides the last three."""
 
     def take(self, found: Mapping[str, Reading | Failure], now: float) -> WatchRow | None:
-        """The answers of one round, by reading; None: nothing to show."""
+        """The result of one round from its answers, by reading; None: nothing to show."""
         raise NotImplementedError
 
     def figures(self) -> Figures | None:
-        """What is known at the end, for machines; None: nothing was read."""
+        """The figures at the end, for machines; None: nothing was read."""
         raise NotImplementedError
 
     @property
     def percent_full(self) -> float | None:
-        """How full it is; None: unknown."""
+        """How full the replication queue is, percent; None: unknown."""
         return None
 
     @property
     def is_suspended(self) -> bool | None:
-        """Is its replication suspended? None: unknown."""
+        """Is the replication of the target suspended? None: unknown."""
         return None
 
     def reaches_in_s(self, percent: float) -> float | None:
-        """Seconds from the last reading until it is so full; None when it is, or it is unknown."""
+        """Seconds from the last reading until the queue reaches ``percent``; None if it has, or if it is unknown."""
         del percent
         return None
 
@@ -72,11 +72,9 @@ class Follower:
 @dataclass(frozen=True, slots=True)
 class WatchPart:
     """``read``: one round of one site. ``follow``: a follower of one target. ``ended``: the sentence at its end.
-
-    ``active_by``: the reading that shows which site is active, where only that one is watched; empty: both are.
+    ``active_by``: the reading that shows which site is active, if only the active site is watched; empty: both are.
     ``suspends``: the runbook that suspends replication at the active site, without the name of the family; only with
-    ``active_by``. Empty: there is none, and ``no_suspension`` says why.
-    """
+    ``active_by``. Empty: there is none, and ``no_suspension`` gives the reason."""
 
     read: Callable[[Adapter, Sequence[str]], Answers]
     follow: Callable[[WatchTarget], Follower]

@@ -1,1 +1,1 @@
-"""One database: the record of runs, its hash chain and signatures, leases, and what hooks are owed."""
+"""One database: the record of runs, its hash chain and signatures, leases, and the delivery state of hooks."""

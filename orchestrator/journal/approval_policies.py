@@ -1,10 +1,12 @@
 """The approval policies that services had in the inventories of their runs, kept with the journal.
 
-They are kept by the service and its devices, as claims are (``lease.service_key``), so that an inventory that leaves the
-policy out, or another one over the same devices, does not drop it. What a service had holds beside what it has now, until
-a run is approved under it whose inventory says otherwise: so people agree to a weaker policy before it counts.
+They are kept by the service and its devices, as claims are (``lease.service_key``). So an inventory without the policy,
+or another inventory over the same devices, does not drop the policy. The former policies of a service hold beside its
+present one, until a run with a different inventory is approved under them. So people agree to a weaker policy before it
+takes effect.
 
-This withstands mistakes, and no account that can write the journal's database: for that there is the machine's policy.
+This protects against mistakes. It does not protect against an account that can write to the journal's database; the
+machine's policy does.
 """
 
 from __future__ import annotations
@@ -22,7 +24,7 @@ from orchestrator.model.inventory import ApprovalPolicy
 
 
 def policies_of(journal: Journal, plan: ev.Plan) -> list[ApprovalPolicy]:
-    """What the services of ``plan`` had before, each policy once."""
+    """The former policies of the services of ``plan``, each policy once."""
     keys = frozenset(service_key(plan, service) for service in plan.services)
     with mapped_errors("be read"):
         found = _kept(journal.database, keys)
@@ -30,7 +32,7 @@ def policies_of(journal: Journal, plan: ev.Plan) -> list[ApprovalPolicy]:
 
 
 def keep(journal: Journal, plan: ev.Plan) -> None:
-    """A run of ``plan`` is about to be recorded: its services have its inventory's policy too from now on."""
+    """Before a run of ``plan`` is recorded, add its inventory's policy to the policies of its services."""
     policy = own_policy(plan)
     if policy is None:
         return
@@ -41,7 +43,7 @@ def keep(journal: Journal, plan: ev.Plan) -> None:
 
 
 def replace(journal: Journal, plan: ev.Plan) -> None:
-    """People agreed to a run of ``plan``: its services have its inventory's policy, and no former one."""
+    """After people approved a run of ``plan``, replace the policies of its services by its inventory's policy."""
     policy = own_policy(plan)
     keys = frozenset(service_key(plan, service) for service in plan.services)
     with mapped_errors("be written"), journal.database.writing() as commit:
@@ -50,13 +52,13 @@ def replace(journal: Journal, plan: ev.Plan) -> None:
 
 
 def own_policy(plan: ev.Plan) -> ApprovalPolicy | None:
-    """That of the plan's own inventory."""
+    """The policy of the plan's own inventory."""
     return next((pair.approval for pair in plan.inventory.pairs if pair.name == plan.pair), None)
 
 
 def _kept(read: Transaction | Database, keys: frozenset[str]) -> list[tuple[str, list[ApprovalPolicy]]]:
-    """The policies of these services, by key. One by one would be a thousand questions for a thousand services; the table
-    has a row for each service that ever had a policy."""
+    """The policies of these services, by key. One query reads all: a query for each service would be a thousand queries
+    for a thousand services. The table has a row for each service that ever had a policy."""
     rows: Sequence[tuple[str, str]] = [(str(key), str(text)) for key, text in read.ask(sql.POLICIES_KEPT, {})]
     return [
         (key, [ApprovalPolicy.model_validate(one) for one in json.loads(text)]) for key, text in rows if key in keys

@@ -1,4 +1,5 @@
-"""What can go wrong with the journal, each as one sentence with its remedy; and the database's own errors as ours."""
+"""The errors of the journal, each as one sentence with its remedy, and the mapping of the database's own errors to
+them."""
 
 from __future__ import annotations
 
@@ -9,12 +10,12 @@ import sqlalchemy as sa
 from orchestrator.errors import JournalCorrupt, JournalLost, JournalUnavailable, LeaseLost, NoSuchRun
 from orchestrator.journal.heads import Noted
 
-# What SQLite calls a file whose content is not a database's, or not a whole one's (sqlite.org/rescode.html).
+# SQLite's error codes for a file that is not a database, or is damaged (sqlite.org/rescode.html).
 _DAMAGED = (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB)
 
 
 class mapped_errors:
-    """Turn the database's errors into ``JournalUnavailable``, or ``JournalCorrupt`` for a file that is damaged;
+    """Turn the database's errors into ``JournalUnavailable``, or into ``JournalCorrupt`` for a file that is damaged.
     ``doing`` completes 'the journal could not …'."""
 
     def __init__(self, doing: str) -> None:
@@ -45,19 +46,19 @@ def stretch(first: int, last: int) -> str:
 
 
 def no_such_run(run: str) -> NoSuchRun:
-    """The database has no such run, and nothing is noted of one."""
+    """The error for a run that is not in the database and has no note."""
     return NoSuchRun(f"there is no run {run}", hint="`failover runs list` shows them all")
 
 
 def taken_over(run: str) -> LeaseLost:
-    """Another person leads the run under a higher epoch."""
+    """The error for a run that another process leads under a higher epoch."""
     return LeaseLost(
         f"run {run} is led by another process now", hint=f"this one stopped; see `failover runs show {run}`"
     )
 
 
 def gone(run: str, noted: Noted) -> JournalCorrupt:
-    """The error for a run that is noted, and is not in the database."""
+    """The error for a run that has a note, but is not in the database."""
     return JournalCorrupt(
         f"run {run}: it was recorded here up to record {noted.seq}, and its record is missing",
         hint=f"compare both sites with `failover status`; once that is settled, or if the journal was removed on purpose:"
@@ -66,5 +67,5 @@ def gone(run: str, noted: Noted) -> JournalCorrupt:
 
 
 def lost(run: str) -> JournalLost:
-    """The database does not have what this process wrote to it."""
+    """The error for records that this process wrote and that are no longer in the database."""
     return JournalLost(f"the records of run {run} are no longer in the journal")

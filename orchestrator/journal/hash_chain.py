@@ -1,7 +1,7 @@
-"""The chain of a run's records: what each hash is of, and whether records as they are stored follow one another.
+"""The chain of a run's records: the content of each hash, and whether stored records follow one another.
 
-Pure of any database: the journal's rows and the lines of an exported file are checked by the same few lines. This
-is the hot path of ``failover runs verify``, so records pass through it as plain tuples.
+This module knows no database: the same few lines check the journal's rows and the lines of an exported file. This is
+the hot path of ``failover runs verify``, so records pass through it as plain tuples.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from orchestrator.errors import JournalCorrupt
 from orchestrator.model import events as ev
 
 GENESIS = "0" * 64
-# The events that the record of a run ends with while no one leads it.
+# While no process leads a run, its record ends with one of these events.
 RESTING = frozenset({"run.finished", "run.paused"})
 
 
@@ -35,7 +35,8 @@ class Link(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Signature:
-    """Over the head ``seq`` of a run. ``key`` names the public key, ``value`` is the signature in Base64."""
+    """A signature over the head ``seq`` of a run. ``key`` names the public key, ``value`` is the signature in
+    Base64."""
 
     seq: int
     key: str
@@ -45,15 +46,17 @@ class Signature:
 def link_hash(before: str, run: str, seq: int, at: float, lane: str | None, event: str) -> str:
     """The hash of one record: SHA-256 over the hash before it and every stored field.
 
-    No field can hold a line feed (an event is JSON, which escapes it; names are checked), so the borders are clear.
+    No field can hold a line feed (an event is JSON, which escapes it; names are checked), so the fields cannot be
+    confused.
     """
     return sha256(f"{before}\n{run}\n{seq}\n{at!r}\n{lane or ''}\n{event}".encode()).hexdigest()
 
 
 def follow(rows: Iterable[tuple[Any, ...]], run: str, *, after: int = 0, before: str = GENESIS) -> Iterator[Link]:
-    """``rows`` (fields as in ``Link``) as links, each checked against the one before it; the first is ``after`` + 1.
+    """``rows`` (fields as in ``Link``) as links, each checked against the link before it. The first row is ``after`` +
+    1.
 
-    Raises ``JournalCorrupt`` at the first that does not follow.
+    Raises ``JournalCorrupt`` at the first row that does not follow.
     """
     seq = after
     for row in rows:
@@ -68,15 +71,15 @@ def follow(rows: Iterable[tuple[Any, ...]], run: str, *, after: int = 0, before:
 
 
 def read_event(run: str, link: Link) -> ev.Event:
-    """The event of a link. Raises ``JournalCorrupt`` for one that no version of the product wrote."""
+    """The event of a link. Raises ``JournalCorrupt`` for an event that no version of the product wrote."""
     try:
         return _first_event(link.event) if link.seq == 1 else ev.event_from_json(link.event)
     except ValidationError as error:
         raise JournalCorrupt(f"run {run}: record {link.seq} cannot be read: {error.errors()[0]['msg']}") from error
 
 
-# The first event of a run holds its whole plan, which takes longer to read than all others together; whoever follows a
-# run reads it again and again.
+# The first event of a run holds its whole plan, which takes longer to read than all other events together. A reader
+# that follows a run reads it again and again.
 _first_event = lru_cache(maxsize=16)(ev.event_from_json)
 
 
@@ -91,9 +94,10 @@ def parse_line(line: Mapping[str, Any]) -> ev.Record:
 
 
 def follow_exported(lines: Iterable[Mapping[str, Any]]) -> Iterator[tuple[str, Link]]:
-    """Exported records of one run, from its first on, with its name, each checked against the one before it.
+    """Exported records of one run, from its first record on, with the run's name, each checked against the one before
+    it.
 
-    A file that was cut off at its end is noticed by its last record: a run that no one leads says so in it. Raises
+    The last record of a run that is not led is an end event. So a file that was cut off at its end is noticed. Raises
     ``JournalCorrupt``, or ``KeyError`` for a line that is no record.
     """
     stream = iter(lines)
@@ -116,7 +120,8 @@ def _rows(run: str, first: Mapping[str, Any], rest: Iterator[Mapping[str, Any]])
 
 
 def _link(line: Mapping[str, Any]) -> Link:
-    """The stored fields of a line. Raises ``TypeError`` for a value that only counts, or hashes, like one of a record."""
+    """The stored fields of a line. Raises ``TypeError`` for a value that only counts or hashes like a value of a
+    record."""
     seq, lane = line["seq"], line["lane"]
     if type(seq) is not int or (lane is not None and (not isinstance(lane, str) or not lane)):
         raise TypeError(f"record {seq!r} of lane {lane!r} is none")

@@ -1,9 +1,9 @@
-"""Where each run's record stood when it was last written to, noted outside of the database.
+"""The last record of each run, noted outside of the database.
 
-A database that lost its end, or was put back from an older copy, is whole in itself: only what was noted elsewhere tells
-that there was more. A note is written after each commit and before anything leaves, so that it is never ahead of what
-was committed. It is not waited for: it is for files that are cut, lost or replaced; against the loss of power the
-database itself waits for the disk.
+A database that lost its end, or was restored from an older copy, is consistent in itself. Only a note outside of it
+shows that there was more. A note is written after each commit and before any command leaves, so it is never ahead of
+the commits. The program does not wait until the note is on disk: notes protect against files that are cut, lost or
+replaced. Against the loss of power the database itself waits for the disk.
 """
 
 from __future__ import annotations
@@ -19,14 +19,14 @@ from orchestrator.errors import JournalCorrupt, JournalUnavailable
 
 _NOTE = re.compile(rb"(\d{10}) ([0-9a-f]{64}) (open|over)\n")
 _LENGTH = 81
-# The names of runs are ours; one that a forged database brings must not lead out of the folder.
+# The program makes the names of runs. A name from a forged database must not lead out of the folder.
 _RUN = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
 
 
 @dataclass(frozen=True, slots=True)
 class Noted:
-    """The last record of a run that is known to have been written, and where that is noted. ``is_over``: it has let
-    go of all its services."""
+    """The last record of a run that is known to have been written, and the file of the note. ``is_over``: the run has
+    released all its services."""
 
     seq: int
     head: str
@@ -37,7 +37,7 @@ class Noted:
 class Heads:
     """The notes of one journal, a file of 81 bytes for each run in ``folder``. Safe for one thread.
 
-    ``like``: the database's file, if that is embedded: whoever may write to it may write the notes.
+    ``like``: the database's file, if the database is embedded. Every account that may write to it may write the notes.
     """
 
     def __init__(self, folder: Path, like: Path | None = None) -> None:
@@ -45,11 +45,11 @@ class Heads:
         self._open: dict[str, int] = {}
 
     def note(self, run: str, seq: int, head: str, *, is_over: bool) -> None:
-        """Raises ``JournalUnavailable``."""
+        """Write the note of a run. Raises ``JournalUnavailable``."""
         self._write(run, f"{seq:010d} {head} {'over' if is_over else 'open'}\n".encode())
 
     def begin(self, run: str) -> None:
-        """See whether a run can be noted, before it is recorded. Raises ``JournalUnavailable``."""
+        """Check that a run can be noted, before it is recorded. Raises ``JournalUnavailable``."""
         self._write(run, b"")
 
     def _write(self, run: str, text: bytes) -> None:
@@ -65,9 +65,9 @@ class Heads:
             ) from error
 
     def noted(self, run: str) -> Noted | None:
-        """What is noted of a run; None if nothing is, or if the power was lost before it reached the disk.
+        """The note of a run; None if there is none, or if the power was lost before it reached the disk.
 
-        Raises ``JournalCorrupt`` for a note that no one wrote.
+        Raises ``JournalCorrupt`` for a note that this program did not write.
         """
         if not _RUN.fullmatch(run):
             return None
@@ -90,7 +90,7 @@ class Heads:
         return Noted(int(found[1]), found[2].decode(), found[3] == b"over", path)
 
     def runs(self) -> Iterator[str]:
-        """The runs of which something is noted, oldest name first."""
+        """The runs that have a note, oldest name first."""
         try:
             names = sorted(entry.name for entry in os.scandir(self._folder))
         except OSError:
@@ -98,12 +98,12 @@ class Heads:
         yield from (name for name in names if _RUN.fullmatch(name))
 
     def close(self) -> None:
-        """Let go of the files."""
+        """Close the files."""
         while self._open:
             os.close(self._open.popitem()[1])
 
     def _make(self, run: str) -> int:
-        """The file of a run, as one that is there after a loss of power. Raises ``OSError``."""
+        """The file of a run, made so that it survives a loss of power. Raises ``OSError``."""
         mode, owner = self._rights()
         try:
             self._folder.mkdir(mode=0o700)
@@ -126,7 +126,8 @@ class Heads:
         return number
 
     def _rights(self) -> tuple[int, tuple[int, int] | None]:
-        """Mode and owner of new notes: those of the database, as SQLite does it with its own files beside it."""
+        """Mode and owner of new notes: those of the database. SQLite does the same for its own files beside the
+        database."""
         if self._like is None:
             return 0o600, None
         found = self._like.stat()

@@ -1,8 +1,9 @@
-"""A caller's own keys: which run each of them started, and what was asked with it.
+"""A caller's own keys: the run that each key started, and the request that was made with it.
 
-Of all calls with one key at most one starts a run. A key stands for one request, so all that was asked is kept with it,
-part by part as hashes: a reused key with another request is refused with what differs. What a plan holds besides (notes,
-what was found in older records, who asks, who is told of the run) was not asked.
+Of all calls with one key, at most one starts a run. A key belongs to one request, so all parts of the request are kept
+with it, each as a hash. If a key is used again with a different request, the request is refused, and the differing
+parts are named. The other fields of a plan (notes, findings in older records, the requester, the hooks that are told of
+the run) are no part of the request.
 """
 
 from __future__ import annotations
@@ -22,25 +23,26 @@ from orchestrator.journal.errors import mapped_errors
 from orchestrator.journal.journal import Journal
 from orchestrator.model import events as ev
 
-# Of the fields of a plan, what is no part of what was asked.
+# The fields of a plan that are no part of the request.
 NOT_ASKED = frozenset({"notes", "outage", "read_before", "predictions"})
-# Of a decision, who made it and where it was written down.
+# The fields of a decision that say who made it and where it was written down.
 _WHO = ("by", "account", "uid", "file", "signed")
-# What is in words of its own; every other field of a plan, and every option that no field holds, is an option.
+# The part for all fields of a plan without a separate part, and for all options that no field holds.
 _OPTIONS = "other options"
 
 
 @dataclass(frozen=True, slots=True)
 class UsedKey:
-    """The run that a key started, and what was asked with it, as ``stored`` wrote it; None for a key of version 0.1.0."""
+    """The run that a key started, and its request as written by ``stored``; None for a key of version 0.1.0."""
 
     run: str
     asked: str | None
 
 
 def parts(plan: ev.Plan, options: Mapping[str, Any] | None = None) -> dict[str, str]:
-    """What was asked, by part, each as a hash. ``plan`` has no secrets in it; ``options``: what no field of it holds."""
-    # Without default values: a later version has more of them, and the same request must stay the same.
+    """The request, by part, each as a hash. ``plan`` has no secrets in it. ``options``: those that no field of the plan
+    holds."""
+    # Without default values: a later version has more fields, and the same request must keep the same hash.
     plain = plan.model_dump(mode="json", exclude_defaults=True)
     for name in NOT_ASKED:
         plain.pop(name, None)
@@ -48,7 +50,7 @@ def parts(plan: ev.Plan, options: Mapping[str, Any] | None = None) -> dict[str, 
     rulings = policy.pop("transactions", {})
     runbook, families = plain.pop("runbook"), plain.pop("families", None)
     asked = {
-        # What its steps send is in the file of a family that is declared.
+        # A declared family's file holds the commands that the steps of its runbook send.
         "the runbook": [runbook, families] if families else runbook,
         "the direction": [plain.pop("pair"), plain.pop("source"), plain.pop("target")],
         "the services": services if "waves" in plain else sorted(services),
@@ -62,14 +64,15 @@ def parts(plan: ev.Plan, options: Mapping[str, Any] | None = None) -> dict[str, 
 
 
 def stored(asked: Mapping[str, str]) -> str:
-    """The parts as they are kept with a key."""
+    """The parts as text, in the form that is kept with a key."""
     return json.dumps(asked, sort_keys=True)
 
 
 def differences(asked: Mapping[str, str], key: UsedKey, first: ev.Plan) -> Sequence[str]:
-    """The parts in which a request is another than the one that used the key; ``first`` is that one's plan.
+    """The parts in which a request differs from the request that used the key. ``first``: the plan of the earlier
+    request.
 
-    Version 0.1.0 kept the plan alone, so options that are not in it cannot be compared.
+    Version 0.1.0 kept the plan alone, so options that are not in the plan cannot be compared.
     """
     if key.asked is None:
         before = parts(first)
@@ -90,7 +93,7 @@ def _hash(value: Any) -> str:
 
 
 def run_of_key(journal: Journal, key: str) -> UsedKey | None:
-    """What ``key`` was used for, if it was."""
+    """The use of ``key``; None if it was not used."""
     with mapped_errors("be read"):
         return _find(journal.database, key)
 
@@ -102,7 +105,7 @@ def use_up(journal: Journal, commit: Transaction, key: str, run: str, asked: str
         try:
             commit.run(sql.ADD_KEY, [{"key": key, "run": run, "request": asked}])
             return
-        except sa.exc.IntegrityError:  # only where writers do not wait for each other: PostgreSQL
+        except sa.exc.IntegrityError:  # only PostgreSQL: there, writers do not wait for each other
             first = run_of_key(journal, key)
     name = first.run if first is not None else ""
     raise KeyUsed(f"the key {key!r} has started run {name}", run=name, hint="see `failover runs show`")

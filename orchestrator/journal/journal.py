@@ -1,19 +1,21 @@
 """The journal: an append-only, hash-chained record of runs, in SQLite or PostgreSQL (``database``).
 
-Every record of a run carries the hash of the one before it; the run's row carries number and hash of the last one,
-so that an edit, a deletion, a reordering or a truncation is found offline (``hash_chain``). With a signer, each
-commit also holds its signature over the new head (``signing``). Appending is one transaction that first moves the
-run's row from the writer's own (epoch, sequence) to the next: if another process took the lease, or wrote meanwhile,
-no row matches, nothing is written, and ``LeaseLost`` is raised. That one statement is the fencing of the journal: an
-intent of a powerless writer never gets on disk, so its action never leaves. It also makes a second attempt decidable:
-an append whose answer was lost was made if, and only if, the run's row has its number and hash.
+Every record of a run carries the hash of the record before it. The run's row carries number and hash of the last
+record. So an edit, a deletion, a reordering or a truncation is found offline (``hash_chain``). With a signer, each
+commit also holds a signature over the new head (``signing``).
 
-What a run is recorded in may be taken away under it. Before each append and each command the files of an embedded journal
-are compared with those of the start (``embedded_files``), and the last record is read back. After each append its
-number and hash are noted outside of the database (``heads``), so that a record that lost its end does not pass for a
-whole one.
+Appending is one transaction. It first moves the run's row from the writer's own (epoch, sequence) to the next. If
+another process took the lease, or wrote meanwhile, no row matches, nothing is written, and ``LeaseLost`` is raised.
+That one statement is the fencing of the journal: a writer without the lease cannot get an intent on disk, so its action
+never leaves. It also makes a second attempt decidable. If the answer of an append was lost, the run's row shows whether
+the append was made: then the row has its number and hash.
 
-Everything that enters passes ``scrub`` first: no secret is ever written.
+The database may be deleted or replaced during a run. Before each append and each command the files of an embedded
+journal are compared with those of the start (``embedded_files``), and the last record is read back. After each append
+its number and hash are noted outside of the database (``heads``). So a record that lost its end does not pass for a
+complete one.
+
+All text passes ``scrub`` before it is written: no secret is ever written.
 """
 
 from __future__ import annotations
@@ -47,7 +49,7 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class Writer:
-    """Who writes a run: the epoch of its lease, and the last record it knows of."""
+    """The process that writes a run: the epoch of its lease, and the last record it knows of."""
 
     run: str
     epoch: int
@@ -57,9 +59,9 @@ class Writer:
 
 @dataclass(frozen=True, slots=True)
 class RunRow:
-    """One line of the list of runs. ``expires_at`` is when the present holder's lease ends, if not renewed.
+    """One line of the list of runs. ``expires_at``: the time when the holder's lease ends, if it is not renewed.
 
-    ``read_at``: when this was read, by the clock that leases go by; None: by the reader's own.
+    ``read_at``: the time when this row was read, by the clock that leases go by; None: by the reader's own clock.
     """
 
     run: str
@@ -72,8 +74,9 @@ class RunRow:
 
 
 class Journal:
-    """All runs of one database. Safe for one thread, but for ``confirm``; processes share it through the database's own
-    locks. ``patience``: how long whoever leads a run waits for a database that is away; None: not at all."""
+    """All runs of one database. Safe for one thread, except ``confirm``. Processes share it through the database's own
+    locks. ``patience``: how long the process that leads a run waits for a database that does not answer; None: it does
+    not wait."""
 
     def __init__(
         self,
@@ -84,7 +87,8 @@ class Journal:
         heads: Path | None = None,
         mounts: Path = MOUNTS,
     ) -> None:
-        """``heads``: the folder for notes, where the journal is no file of its own; None: nothing is noted there."""
+        """``heads``: the folder for notes, used when the journal is not a file itself; None: no notes are written
+        there."""
         self.url = url
         self._scrub = scrub
         self._signer = signer
@@ -98,7 +102,7 @@ class Journal:
         self.patience: Patience | None = None
         self._written: dict[
             str, tuple[int, str]
-        ] = {}  # number and hash of the last record of each run that is led here
+        ] = {}  # number and hash of the last record of each run that this process leads
 
     @classmethod
     def at(cls, path: Path, *, scrub: Callable[[str], str] = str, signer: Signer | None = None) -> Self:
@@ -115,18 +119,19 @@ class Journal:
         self.database.close()
 
     def caveat(self) -> str:
-        """What the database may lose, as a sentence with its remedy; empty where there is nothing to say."""
+        """The records that the database may lose, as a sentence with its remedy; empty if it may lose none."""
         with mapped_errors("be read"):
             return caveat_of(self.engine)
 
     def insist(self, do: Callable[[], T], until: Callable[[], float] | None = None) -> T:
-        """What ``do`` returns; tried again while the database is away, for as long as there is patience."""
+        """The result of ``do``. While the database does not answer, ``do`` is tried again for as long as ``patience``
+        allows."""
         return do() if self.patience is None else self.patience.insist(do, until)
 
     # --- writing --------------------------------------------------------------------------------------------------
 
     def prepare(self, run: str) -> None:
-        """See whether what is recorded of a new run can be noted. Raises ``JournalUnavailable``."""
+        """Check that the head of a new run can be noted. Raises ``JournalUnavailable``."""
         if self.heads is not None:
             self.heads.begin(run)
 
@@ -140,9 +145,11 @@ class Journal:
         holder: str,
         lease_s: float,
     ) -> Writer:
-        """The first record of a run, inside the transaction that also claims its services. It is led from now on.
+        """Write the first record of a run, inside the transaction that also claims its services. The run is led from
+        now on.
 
-        ``lease_s``: for how long, by the clock that leases go by. To be followed by ``led``.
+        ``lease_s``: length of the lease in seconds, by the clock that leases go by. The caller must call ``led``
+        afterwards.
         """
         row, head = self._chain(run, 1, at, None, created, GENESIS)
         first = {"b_run": run, "b_created_at": at, "b_seq": 1, "b_head": head, "b_epoch": 1, "b_holder": holder}
@@ -154,14 +161,15 @@ class Journal:
         return Writer(run, 1, 1, head)
 
     def led(self, writer: Writer) -> Writer:
-        """The record of a run is this process's to continue, as far as ``writer`` knows it: note that."""
+        """Note that this process leads the run of ``writer`` and continues its record after ``writer``'s last
+        record."""
         if self.heads is not None:
             self.heads.note(writer.run, writer.seq, writer.head, is_over=False)
         self._written[writer.run] = writer.seq, writer.head
         return writer
 
     def let_go(self, run: str) -> None:
-        """A run that was led here needs none of its services any more: note that."""
+        """Note that a run, if this process led it, needs none of its services any more."""
         if self.heads is not None and run in self._written:
             self.heads.note(run, *self._written[run], is_over=True)
 
@@ -170,11 +178,11 @@ class Journal:
     ) -> Writer:
         """Write ``events`` (lane or None, event), all or none. Returns the writer to continue with.
 
-        ``taken`` are the requests of the inbox that these events answer: a request is used up in the same commit,
-        so that a process that dies neither loses nor repeats one.
+        ``taken`` are the requests of the inbox that these events answer. They are marked as used in the same commit, so
+        that a process that dies neither loses nor repeats a request.
 
-        Raises ``LeaseLost`` if another person holds the run now, ``JournalUnavailable`` if it could not be written, and
-        ``JournalLost`` if what was written before is no longer there.
+        Raises ``LeaseLost`` if another process holds the run now, ``JournalUnavailable`` if the events could not be
+        written, and ``JournalLost`` if earlier records are no longer there.
         """
         rows, head, seq = [], writer.head, writer.seq
         for lane, event in events:
@@ -194,7 +202,7 @@ class Journal:
     def _write(
         self, run: str, move: Mapping[str, Any], rows: Sequence[Mapping[str, Any]], taken: Sequence[int]
     ) -> None:
-        """One transaction: this is what a device waits for."""
+        """One transaction. The device waits for it."""
         signed = self._signed(run, move["new_seq"], move["new_head"]) if rows else ()
         with self.database.writing(self._kept()) as commit:
             if commit.run(sql.MOVE_HEAD, [move]) != 1:
@@ -208,8 +216,8 @@ class Journal:
                 commit.run(sql.TAKE_REQUEST, [{"b_number": number} for number in taken])
 
     def _see_if_written(self, commit: Transaction, move: Mapping[str, Any]) -> None:
-        """Return if an attempt before this one has written it, and only its answer was lost. Raises ``LeaseLost``, or
-        ``JournalLost`` if the run is before what this process wrote."""
+        """Return if an earlier attempt has written the events, and only its answer was lost. Raises ``LeaseLost``, or
+        ``JournalLost`` if the run is at an earlier record than this process wrote."""
         run, epoch = move["b_run"], move["b_epoch"]
         found = head_if_any(commit, run)
         if found is not None and (found.epoch, found.seq, found.head) == (epoch, move["new_seq"], move["new_head"]):
@@ -219,7 +227,8 @@ class Journal:
         raise taken_over(run)
 
     def _kept(self) -> sa.PoolProxiedConnection | None:
-        """Where to write: the connection to a file is kept; one to a server may be lost, and is lent."""
+        """The connection to write on. The connection to a file is kept; a connection to a server may be lost, so it is
+        lent for each transaction."""
         if self._writing is None and self.database.is_embedded:
             self._writing = self.database.lend()
         return self._writing
@@ -227,7 +236,7 @@ class Journal:
     def _chain(
         self, run: str, seq: int, at: float, lane: str | None, event: ev.Event, before: str
     ) -> tuple[Mapping[str, Any], str]:
-        at = float(at)  # a database gives back no whole number, and the hash must be of what it gives back
+        at = float(at)  # a database returns a float, and the hash must cover the value that it returns
         body = self._scrub(event.model_dump_json(exclude_defaults=False))
         digest = link_hash(before, run, seq, at, lane, body)
         return {"run": run, "seq": seq, "at": at, "lane": lane, "event": body, "hash": digest}, digest
@@ -251,10 +260,10 @@ class Journal:
             return _run_row(head_of(self.database, run))
 
     def confirm(self, run: str, epoch: int) -> None:
-        """Return if ``run`` is led under ``epoch``, and what this process wrote last is there. It is asked before each
-        command leaves; any thread may ask.
+        """Return if ``run`` is led under ``epoch``, and the last record of this process is there.
 
-        Raises ``LeaseLost``, ``JournalLost``, ``JournalUnavailable``.
+        It is called before each command leaves, from any thread. Raises ``LeaseLost``, ``JournalLost``,
+        ``JournalUnavailable``.
         """
         seq, head = self._written.get(run, (0, ""))
         with mapped_errors("be read"):
@@ -265,7 +274,7 @@ class Journal:
             raise lost(run)
 
     def writer(self, run: str) -> Writer:
-        """The state of the chain of ``run`` as it is now, for a process that just took its lease."""
+        """The present state of the chain of ``run``, for a process that has just taken its lease."""
         with mapped_errors("be read"):
             found = head_of(self.database, run)
         return Writer(run, found.epoch, found.seq, found.head)
@@ -276,14 +285,14 @@ class Journal:
             yield record_of(run, link)
 
     def lines(self, run: str, *, after: int = 0) -> Iterator[Mapping[str, Any]]:
-        """The same as they are stored, with their fields by name."""
+        """The records from ``after`` + 1 on as they are stored, with their fields by name."""
         for link in self.links(run, after=after):
             yield {"run": run, **link._asdict()}
 
     def links(self, run: str, *, after: int = 0) -> Iterator[Link]:
-        """The stored records as they are, in order, with the chain checked on the way, up to the run's own row, and held
-        against what was noted of it."""
-        noted = self.noted(run)  # first: a process may be writing meanwhile, and notes what it has written
+        """The stored records in order, up to the last one of the run's row. The chain is checked on the way, and
+        compared with the noted head."""
+        noted = self.noted(run)  # first: another process may write and note more records meanwhile
         with mapped_errors("be read"), self.database.reading() as read:
             found, seq = head_if_any(read, run), after
             if found is None:
@@ -300,7 +309,8 @@ class Journal:
                             f"run {run}: record {seq} is not the one that was noted when it was written"
                         )
                     yield link
-            # A process may be writing meanwhile: more than there was is right if the run's own row has moved as well.
+            # A process may be writing meanwhile. More records than at the start are right if the run's own row has
+            # moved as well.
             known = head.seq if seq <= head.seq else head_of(read, run).seq
         if seq < head.seq:
             raise JournalCorrupt(f"run {run}: records {seq + 1} to {head.seq} are missing at the end")
@@ -310,7 +320,7 @@ class Journal:
             raise JournalCorrupt(f"run {run}: {stretch(seq + 1, noted.seq)} written, but missing now")
 
     def noted(self, run: str) -> Noted | None:
-        """How far ``run`` was recorded when it was written to last, as far as that was noted on this machine."""
+        """The last known record of ``run``, as noted on this machine; None if nothing was noted."""
         return None if self.heads is None else self.heads.noted(run)
 
     def vanished(self) -> dict[str, Noted]:
@@ -322,7 +332,7 @@ class Journal:
         return {run: noted for run, noted in found.items() if noted is not None}
 
     def signatures(self, run: str, *, only_last: bool = False) -> list[Signature]:
-        """Those over the heads of ``run``, newest first; empty for a run that is not signed."""
+        """The signatures over the heads of ``run``, newest first; empty for a run that is not signed."""
         with mapped_errors("be read"), self.database.reading() as read:
             stored = read.stream(sql.SIGNATURES_OF, {"b_run": run})
             with closing(stored):
@@ -337,8 +347,8 @@ class Journal:
             commit.run(sql.ADD_REQUEST, [{"run": run, "body": body, "taken": False}])
 
     def requests(self, run: str) -> list[tuple[int, InboxRequest | None]]:
-        """The requests that are not used up yet, oldest first, each with its number for ``append``; None for what is
-        none. Everybody can leave one who can write the database."""
+        """The requests that are not used yet, oldest first, each with its number for ``append``. None stands for an
+        entry that is no valid request: every account that can write to the database can add entries."""
 
         def read() -> list[tuple[int, InboxRequest | None]]:
             with mapped_errors("be read"):

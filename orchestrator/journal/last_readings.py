@@ -1,7 +1,7 @@
-"""The newest reading of each service at each site that any command took outside of a run, kept beside the record.
+"""The newest reading of each service at each site that a command took outside of a run, kept beside the record.
 
-A note for people, not evidence: nothing that decides reads it. When a site is lost, it may be the last that is known of
-what that site holds. One row a service, site and reading, so that it never grows beyond the inventory.
+A note for people, not evidence: no decision depends on it. When a site is lost, this note may be the last knowledge of
+the data at that site. It has one row for each service, site and reading, so it never grows beyond the inventory.
 """
 
 from __future__ import annotations
@@ -26,7 +26,8 @@ Answers = Mapping[str, Mapping[str, Reading | Failure]]
 
 
 def store_read(journal: Journal, site: Site, services: Sequence[str], answers: Answers, at: float) -> None:
-    """Keep what was read at ``at``, seconds since the epoch; a failure leaves what is known. All or none.
+    """Keep the answers that were read at ``at``, seconds since the epoch. A failure leaves the earlier reading. All or
+    none.
 
     Raises ``JournalUnavailable``.
     """
@@ -45,7 +46,7 @@ def _rows(site: Site, services: Sequence[str], answers: Answers, at: float) -> I
     for reading, answered in answers.items():
         for service in services:
             found = answered.get(service)
-            # What says how much a site that is lost may hold that its mate lacks.
+            # Only readings that show how much data a lost site may hold that its mate lacks.
             if isinstance(found, Reading) and found.risk:
                 key = service_place(service, [site])
                 yield {"service": key, "reading": reading, "at": at, "value": found.model_dump_json()}
@@ -60,12 +61,12 @@ def _insert(connection: sa.Connection, row: Mapping[str, object]) -> None:
 
 
 def last_read(journal: Journal, site: Site, service: str) -> Iterable[tuple[float, Reading]]:
-    """What is kept of this service at this site, each with its moment. Raises ``JournalUnavailable``."""
+    """The kept readings of this service at this site, each with its time. Raises ``JournalUnavailable``."""
     wanted = sa.select(LAST_READ).where(LAST_READ.c.service == service_place(service, [site]))
     with mapped_errors("be read"), journal.reader.connect() as connection:
         rows = connection.execute(wanted).all()
     for row in rows:
         try:
             yield row.at, _READING.validate_json(row.value)
-        except ValidationError:  # of another version of this program: a note that cannot be read is none
+        except ValidationError:  # written by another version of this program: ignored, as if there were no note
             continue

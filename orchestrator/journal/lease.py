@@ -1,17 +1,17 @@
 """Who may act: claims on services, and the lease of a run with its epoch.
 
 A *claim* ties a service to one unfinished run, so that two runs never move the same service. A *lease* says which
-process leads a run. Taking it raises the epoch; the journal refuses every append under a lower one, and the permit
-stops a command at the last moment before it leaves. A process that slept through its lease can therefore change
-nothing: its permit has run out by its own clock, the journal tells it of the higher epoch even where clocks differ,
-and its intents no longer get on disk.
+process leads a run. Taking the lease raises the epoch. The journal refuses every append under a lower epoch, and the
+permit stops a command at the last moment before it leaves. So a process that was stopped until its lease expired can
+change nothing. Its permit has expired by its own clock. The journal tells it of the higher epoch, even if clocks
+differ. Its intents no longer get on disk.
 
-When a lease has ended is judged by one clock: that of the database's server where there is one, else the machine's, by
-which no one can have got a lease that ends later than a whole one from now. A bastion whose clock is ahead keeps
-no one out for longer than that; if it still leads, the higher epoch stops it.
+One clock decides when a lease has ended: the clock of the database's server, if there is a server, else the machine's
+clock. By that clock no lease can end later than a full lease from now. So a bastion whose clock is ahead blocks others
+for no longer than that. If that bastion still leads, the higher epoch stops it.
 
-What this cannot do: undo a command that has left. A process that is stopped between the answer of its permit and
-the write to its socket sends that one command when it continues; no device knows of epochs.
+Limit: a command that has left cannot be undone. If a process is stopped between the answer of its permit and the write
+to its socket, it sends that one command when it continues. Devices know nothing of epochs.
 """
 
 from __future__ import annotations
@@ -32,18 +32,19 @@ from orchestrator.model import events as ev
 from orchestrator.model.places import service_place
 
 LEASE_SECONDS = 15.0
-# How far apart the clocks of two bastions may be, seconds. A lease that ends later than one that starts now, and this,
-# was written by a clock that is wrong.
+# How far apart the clocks of two bastions may be, seconds. If a lease ends later than a new lease plus this value, the
+# clock that wrote it is wrong.
 CLOCKS_APART = 15.0
-# A command must not leave so late that its effect could come after another person may act.
+# A command must not leave so late that it takes effect when another process may already act.
 _MARGIN = 2.0
-# What each claim starts with. Version 0.1.0 had the family of the runbook here, so that runbooks of two families could
+# The prefix of each claim. Version 0.1.0 put the family of the runbook here, so that runbooks of two families could
 # move one service.
 _CLAIM = "service/"
 
 
 def service_key(plan: ev.Plan, service: str) -> str:
-    """The same for every inventory that names the same service on the same devices, and for every runbook."""
+    """The key of a service. It is equal for all inventories that name the service on the same devices, and for all
+    runbooks."""
     sites = [site for site in plan.inventory.sites.values() if site.name in (plan.source, plan.target)]
     return _CLAIM + service_place(service, sites)
 
@@ -59,11 +60,11 @@ class Lease:
         self.expires_at = expires_at
 
     def check(self) -> None:
-        """Permit: return if a command may leave now. Raises ``Forbidden``.
+        """Permit: return if a command may leave now. Raises ``Forbidden``. Any thread may call it.
 
-        By the journal, which must still have what was recorded last: whoever took over may have done so by a clock that
-        is ahead of ours. And by this process's own clock, which is asked last, since the journal may take its time to
-        answer: one that is away is asked again while this lease lasts. Any thread may ask.
+        The journal is asked first. It must still have the last record, since another process may have taken over by a
+        clock that is ahead of ours. If the journal does not answer, it is asked again while this lease lasts. This
+        process's own clock is checked last, since the journal may take time to answer.
         """
         see = f"see who leads it: `failover runs show {self.run}`"
         try:
@@ -81,24 +82,25 @@ class Lease:
 
     @property
     def _last_moment(self) -> float:
-        """Until when a command may leave, by this process's clock."""
+        """The last moment at which a command may leave, by this process's clock."""
         return self.expires_at - _MARGIN
 
     def revoke(self) -> None:
-        """From now on nothing may leave, whatever is still waiting to be sent."""
+        """From now on no command may leave, not even a waiting one."""
         self.expires_at = 0.0
 
     @property
     def renew_at(self) -> float:
-        """When to renew, with two thirds of the time still left."""
+        """The time to renew, when two thirds of the lease are still left."""
         return self.expires_at - LEASE_SECONDS * 2 / 3
 
     def renew(self) -> None:
-        """Hold on for another ``LEASE_SECONDS``. Raises ``LeaseLost`` if a person took over."""
+        """Keep the lease for another ``LEASE_SECONDS``. Raises ``LeaseLost`` if another process took over."""
         self.expires_at = self._journal.insist(self._renewed)
 
     def _renewed(self) -> float:
-        """When the lease ends now. By our own clock it starts before the journal is asked, and so ends no later."""
+        """The new end of the lease. By our own clock the lease starts before the journal is asked, so it ends no later
+        than in the journal."""
         now = self._clock.now()
         with mapped_errors("be written"), self._journal.database.writing() as commit:
             change = {"b_run": self.run, "b_epoch": self.epoch, "b_now": now, "b_seconds": LEASE_SECONDS}
@@ -108,9 +110,10 @@ class Lease:
         return now + LEASE_SECONDS
 
     def release(self, settled: Sequence[str] = ()) -> None:
-        """Let go at once, so that no one has to wait for the expiry. Losing it meanwhile is no error.
+        """End the lease at once, so that other processes need not wait for its expiry. A lease lost meanwhile is no
+        error.
 
-        ``settled``: the keys of services whose lanes ended permanently; they are free for other runs.
+        ``settled``: the keys of services whose lanes ended permanently. They are free for other runs.
         """
         self._journal.insist(lambda: self._released(settled))
 
@@ -133,10 +136,11 @@ def create_run(
     key: str | None = None,
     asked: str | None = None,
 ) -> tuple[Lease, Writer]:
-    """Record a new run, claim its services, owe its hooks everything, and lead it: one transaction.
+    """Record a new run, claim its services, register its hooks for all its records, and lead it: one transaction.
 
-    ``key`` is the caller's own name for this request, ``asked`` what was asked with it (``idempotency_keys.stored``);
-    of all calls with the same key, at most one starts a run. Raises ``KeyUsed`` for the others, ``LeaseHeld``.
+    ``key`` is the caller's own name for this request, ``asked`` the content of the request
+    (``idempotency_keys.stored``). Of all calls with the same key, at most one starts a run. Raises ``KeyUsed`` for the
+    others, ``LeaseHeld``.
     """
     now = clock.now()
     keys = {service_key(created.plan, service): service for service in created.plan.services}
@@ -153,7 +157,8 @@ def create_run(
 
 
 def take(journal: Journal, clock: Clock, run: str, services: Mapping[str, str]) -> tuple[Lease, Writer]:
-    """Lead an existing run from now on, under a higher epoch; ``services`` is what it still moves, by service key.
+    """Lead an existing run from now on, under a higher epoch. ``services``: the services it still moves, by service
+    key.
 
     Raises ``LeaseHeld`` while another process leads it, or if another run has claimed one of the services.
     """
@@ -182,22 +187,23 @@ def take(journal: Journal, clock: Clock, run: str, services: Mapping[str, str]) 
 
 
 def is_led(row: RunRow | sql.Head, now: float) -> bool:
-    """Does a process lead this run, as far as its lease tells? ``now``: by our clock, where there is no better one."""
+    """Does a process lead this run, by its lease? ``now``: by our clock, used where the row has no better time."""
     return 0 < lease_left(row, now) <= LEASE_SECONDS + CLOCKS_APART and not holder_is_dead(row.holder)
 
 
 def lease_left(row: RunRow | sql.Head, now: float) -> float:
-    """For how many seconds the lease still lasts, if it is not renewed, by the clock that leases go by."""
+    """Seconds until the lease ends if it is not renewed, by the clock that leases go by."""
     return row.expires_at - (now if row.read_at is None else row.read_at)
 
 
 def leader(row: RunRow | sql.Head, now: float) -> str:
-    """Who leads this run, and when its lease was last renewed: a process on another machine may be gone since."""
+    """The process that leads this run, and when its lease was last renewed. A process on another machine may have died
+    since."""
     return f"{row.holder.split()[0]}, last heard of {max(0.0, LEASE_SECONDS - lease_left(row, now)):.0f}s ago"
 
 
 def claims(journal: Journal) -> dict[str, str]:
-    """Which run has claimed which service, by ``service_key``: what the runs hold that are not at their end."""
+    """The run that has claimed each service, by ``service_key``, for all runs that have not ended."""
     with mapped_errors("be read"):
         return dict(_claimed(journal.database))
 
@@ -213,7 +219,7 @@ def _claim(commit: Transaction, run: str, keys: Mapping[str, str], now: float) -
         return
     try:
         commit.run(sql.ADD_CLAIMS, [{"service": key, "run": run} for key in keys])
-    except sa.exc.IntegrityError as error:  # only where writers do not wait for each other: PostgreSQL
+    except sa.exc.IntegrityError as error:  # only PostgreSQL: there, writers do not wait for each other
         names = ", ".join(keys.values())
         raise LeaseHeld(
             f"another run has just claimed one of these: {names}", hint="see `failover runs list`"
@@ -223,7 +229,8 @@ def _claim(commit: Transaction, run: str, keys: Mapping[str, str], now: float) -
 def _refuse_claimed(commit: Transaction, keys: Mapping[str, str], now: float) -> None:
     if not keys:
         return
-    # One by one would be a thousand queries for a thousand services; the table holds only unfinished runs.
+    # A query for each service would be a thousand queries for a thousand services; the table holds only unfinished
+    # runs.
     claimed = {key: run for key, run in _claimed(commit) if key in keys}
     if not claimed:
         return

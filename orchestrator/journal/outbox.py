@@ -1,8 +1,8 @@
-"""The outbox: the records of a run that a hook has not taken yet, and how far it has been told.
+"""The outbox: the records of a run that a hook has not taken yet, and the number of the last record that it took.
 
-Nothing is copied: the journal's own records are the outbox, and a number for each run and hook says how many of them
-are done with. It is raised after the delivery, so that a crash between the two repeats one and loses none; it never
-falls. Must never write to the record of a run.
+Nothing is copied: the journal's own records are the outbox. For each run and hook, a number says up to which record the
+hook is done. The number is raised after the delivery, so a crash between the two repeats a delivery and loses none. The
+number never falls. This module must never write to the record of a run.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ BATCH = 200
 
 @dataclass(frozen=True, slots=True)
 class Behind:
-    """A hook of a run that has not taken everything there is. ``failed``: what went wrong last, or empty."""
+    """A hook that has not taken all records of a run. ``failed``: the last error, or empty."""
 
     run: str
     hook: str
@@ -47,16 +47,16 @@ class Outbox:
         self._journal.close()
 
     def hurry(self) -> None:
-        """Do not wait for the disk: a power cut may then repeat deliveries, and nothing else.
+        """Do not wait for the disk. A power cut may then repeat deliveries, and has no other effect.
 
-        For a journal that only the outbox uses: the process that leads a run must not wait behind this.
+        Only for a journal that the outbox alone uses: the process that leads a run must not wait behind the outbox.
         """
         if self._journal.engine.dialect.name == "sqlite":
             self._journal.engine.dispose()
             sa.event.listen(self._journal.engine, "connect", _hurry)
 
     def plan(self, run: str) -> ev.Plan:
-        """What the run does, as it was recorded with it. Raises ``NoSuchRun``, ``JournalCorrupt``."""
+        """The plan of the run, as it was recorded with the run. Raises ``NoSuchRun``, ``JournalCorrupt``."""
         created = parse_line(self._lines(run, 0, 1)[0]).event
         if not isinstance(created, ev.RunCreated):
             raise JournalCorrupt(f"run {run}: its first record is not the first of the run")
@@ -69,9 +69,9 @@ class Outbox:
             return int(connection.execute(query).scalar_one_or_none() or 0)
 
     def after(self, run: str, seq: int) -> Sequence[Mapping[str, Any]]:
-        """The next stored records, some of them at a time; none when there are no more.
+        """The next stored records, at most ``BATCH`` at a time; empty at the end of the record.
 
-        They are had before the first is delivered: a reader that takes its time keeps the database from tidying up.
+        All are read before the first one is delivered: a slow reader would keep the database from its clean-up.
         """
         return self._lines(run, seq, BATCH)
 
@@ -81,16 +81,16 @@ class Outbox:
             return list(islice(lines, count))
 
     def done_with(self, run: str, hook: str, seq: int, *, failed: str = "") -> None:
-        """``hook`` needs no record up to ``seq`` any more. It may be further already: then nothing changes.
+        """Note that ``hook`` needs no record up to ``seq`` any more. Nothing changes if the hook is further already.
 
-        ``failed`` is what keeps it from taking the next one, or empty; without secrets.
+        ``failed``: the error that keeps the hook from taking the next record, or empty; without secrets.
         """
         change = sa.update(DELIVERIES).where(*_row(run, hook), DELIVERIES.c.seq < seq).values(seq=seq, failed=failed)
         with mapped_errors("be written"), self._journal.engine.begin() as connection:
             connection.execute(change)
 
     def note_failure(self, run: str, hook: str, text: str) -> None:
-        """Keep what went wrong last, for whoever asks later. ``text`` has no secret in it."""
+        """Keep the last error for later queries. ``text`` has no secret in it."""
         change = sa.update(DELIVERIES).where(*_row(run, hook)).values(failed=text)
         with mapped_errors("be written"), self._journal.engine.begin() as connection:
             connection.execute(change)
@@ -100,13 +100,14 @@ class Outbox:
         return self._journal.row(run).seq
 
     def is_led(self, run: str, now: float) -> bool:
-        """Does a process lead ``run`` now, which tells its hooks by itself? Raises ``NoSuchRun``."""
+        """Does a process lead ``run`` now? That process tells the hooks of the run itself. Raises ``NoSuchRun``."""
         return is_led(self._journal.row(run), now)
 
     def behind(self, run: str | None = None) -> list[Behind]:
-        """The hooks, of all runs or one, after whose last record there are more, oldest run first.
+        """The hooks that have records left to take, of all runs or of one, oldest run first.
 
-        Not all of those records need concern the hook: who delivers finds that out, and then it is no longer behind.
+        Some of these records may not concern the hook. The delivery finds that out, and then the hook is no longer
+        behind.
         """
         columns = (DELIVERIES.c.run, DELIVERIES.c.hook, DELIVERIES.c.seq, DELIVERIES.c.failed)
         query = sa.select(*columns).join(RUNS, RUNS.c.run == DELIVERIES.c.run).where(DELIVERIES.c.seq < RUNS.c.seq)

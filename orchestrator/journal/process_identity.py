@@ -1,7 +1,7 @@
-"""Who holds something: a name for a process that tells whether it still lives, also when its number is used again.
+"""A name for a process that shows whether the process still lives, even when its number is used again.
 
-A process is known by its number, its start and where that number counts: the machine since it was booted, and the
-namespace of numbers that the process lives in (proc(5)).
+A process is known by its number, its start time and the place where that number is valid: the machine since its boot,
+and the PID namespace of the process (proc(5)).
 """
 
 from __future__ import annotations
@@ -13,8 +13,8 @@ from pathlib import Path
 
 
 def holder_name(pid: int | None = None) -> str:
-    """This process, or ``pid``, one that it started: ``host:pid``, and what tells it from another one that gets the
-    same number later."""
+    """The name of this process, or of ``pid``, a process that this one started: ``host:pid``, and an identity that
+    differs from that of a later process with the same number."""
     own = os.getpid()
     number = own if pid is None else pid
     place = _place(own)
@@ -24,9 +24,9 @@ def holder_name(pid: int | None = None) -> str:
 
 
 def holder_is_dead(holder: str) -> bool:
-    """True only if this very machine can prove that the holder's process is gone; then no one has to wait.
+    """True only if this machine can prove that the holder's process has ended. Then other processes need not wait.
 
-    A process of another account may be hidden from us, and another machine may have the same name: neither is proof.
+    A process of another account may be hidden from us, and another machine may have the same name. Neither is proof.
     """
     name, _, identity = holder.partition(" ")
     pid = name.rpartition(":")[2]
@@ -41,13 +41,13 @@ def holder_is_dead(holder: str) -> bool:
     except ProcessLookupError:
         return True
     except OSError:
-        return False  # it is there, and not ours
+        return False  # the process exists, but belongs to another account
     return False
 
 
 @lru_cache(maxsize=1)
 def _place(own: int) -> str:
-    """Where the numbers of processes that this one sees count: ``boot/namespace``, or empty."""
+    """The place where process numbers seen by this process are valid: ``boot/namespace``, or empty."""
     try:
         boot = Path("/proc/sys/kernel/random/boot_id").read_text().strip()
         return f"{boot}/{Path('/proc/self/ns/pid').readlink()}"
@@ -57,17 +57,18 @@ def _place(own: int) -> str:
 
 @lru_cache(maxsize=1)
 def _own_start(own: int) -> str:
-    """Since when this process runs, or empty."""
+    """The start time of this process, or empty."""
     return _stat(own)[1]
 
 
-# Neither changes for a process. One that was forked off is another one, and may have a number that was ours once.
+# Place and start time of a process never change. A forked child is a different process, and may get a number that this
+# process had before.
 os.register_at_fork(after_in_child=_place.cache_clear)
 os.register_at_fork(after_in_child=_own_start.cache_clear)
 
 
 def _stat(pid: int) -> tuple[str, str]:
-    """State and start time, in ticks, of a process (proc(5)); both empty where the system does not report."""
+    """State and start time, in ticks, of a process (proc(5)); both empty if the system does not report them."""
     try:
         fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
         return fields[0], fields[19]

@@ -1,7 +1,7 @@
-"""What the last readiness check of each service found, kept beside the record of runs.
+"""The findings of the last readiness check of each service, kept beside the record of runs.
 
-A note for people, not evidence: nothing that decides reads it. One row a service, so that it never grows beyond the
-inventory; when a service was last found good is kept while later checks are not.
+A note for people, not evidence: no decision depends on it. It has one row for each service, so it never grows beyond
+the inventory. The time when a service was last found good is kept while later checks fail.
 """
 
 from __future__ import annotations
@@ -20,8 +20,8 @@ from orchestrator.model.findings import Finding
 
 @dataclass(frozen=True, slots=True)
 class Checked:
-    """One service as it was checked. ``key`` is ``places.service_place``; ``at`` and ``good_at``: seconds since the
-    epoch, ``good_at`` None if it was never found good."""
+    """The last check of one service. ``key`` is ``places.service_place``. ``at`` and ``good_at``: seconds since the
+    epoch; ``good_at`` is None if the service was never found good."""
 
     key: str
     at: float
@@ -30,7 +30,7 @@ class Checked:
 
 
 def store_checks(journal: Journal, at: float, found: Mapping[str, tuple[bool, Sequence[Finding]]]) -> None:
-    """Keep what was found at ``at``: by key, whether the service was good, and the findings. All or none.
+    """Keep the findings of ``at``: by key, whether the service was good, and the findings. All or none.
 
     The caller has replaced secrets in the texts. Raises ``JournalUnavailable``.
     """
@@ -52,7 +52,8 @@ def _insert(connection: sa.Connection, row: Mapping[str, object]) -> None:
 
 
 def last_checks(journal: Journal, keys: Iterable[str]) -> dict[str, Checked]:
-    """What is known of these services; those that were never checked are left out. Raises ``JournalUnavailable``."""
+    """The last checks of these services. Services that were never checked are left out. Raises
+    ``JournalUnavailable``."""
     wanted = set(keys)
     with mapped_errors("be read"), journal.reader.connect() as connection:
         rows = [row for row in connection.execute(sa.select(CHECKS)) if row.service in wanted]

@@ -1,8 +1,8 @@
-"""Looks that are kept: what ``failover watch`` and ``failover check`` read, one file a check, for who follows them later.
+"""Kept looks: the readings of ``failover watch`` and ``failover check``, one file for each check, for later analysis.
 
-A look is one round of readings of one site. Its file appears whole, by a rename, and is never changed afterwards: a
+A look is one round of readings of one site. Its file appears complete, by a rename, and is never changed afterwards. A
 killed process leaves at most a hidden file, which no reader sees. The files are JSON Lines, one line for each service,
-so that nothing but Python's library is needed to write them; ``failover pipeline watch`` is their reader.
+so Python's library alone can write them. Their reader is ``failover pipeline watch``.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ from orchestrator.model.readings import AnyReading, known_reading
 
 By = Literal["watch", "check"]
 
-# How long a check is kept, and how often it is searched for older ones, seconds.
+# How long a check is kept, and how often the folder is searched for older checks, seconds.
 KEPT_S = 7 * 86_400.0
 _PRUNED_EVERY_S = 3_600.0
 _NAME = re.compile(r"\.?(\d{8}T\d{6}\.\d{3}Z)-(?:watch|check)-[0-9a-f]{8}\.jsonl(?:\.unfinished)?")
@@ -55,11 +55,11 @@ def _moment(value: object) -> float:
 
 
 class ReadingSample(BaseModel):
-    """What one check found of one service at one site.
+    """The result of one check of one service at one site.
 
-    ``at``: when it was asked for, by this machine's clock. ``mate``: the other site of its pair. ``readings``: by kind;
-    in the file each is a separate key beside the others. A reading that is not there was not asked for, or is in
-    ``failures`` with the reason why it was not had; ``null`` inside of a reading is unknown, and never 0.
+    ``at``: the time of the request, by this machine's clock. ``mate``: the other site of the pair. ``readings``: by
+    kind; in the file each is a separate key beside the others. A reading that is missing was not requested, or is in
+    ``failures`` with the reason. Inside of a reading, ``null`` is unknown and never 0.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -78,7 +78,7 @@ class ReadingSample(BaseModel):
     @model_validator(mode="before")
     @classmethod
     def _of_keys(cls, data: object) -> object:
-        """The readings are keys beside the others; of a family that is not installed there is none."""
+        """The readings are keys beside the others. A reading of a family that is not installed is not among them."""
         if not isinstance(data, Mapping) or "readings" in data:
             return data
         readings = {name: one for name, one in data.items() if name not in cls.model_fields and is_sampled(name)}
@@ -104,7 +104,7 @@ class ReadingSample(BaseModel):
 
 
 def is_sampled(reading: str) -> bool:
-    """Does its course over time say something? Of what ``check`` reads, the others are verdicts of one moment."""
+    """Is the course of this reading over time useful? The other readings of ``check`` are verdicts of one moment."""
     model = known_reading(reading)
     return model is not None and model.sampled
 
@@ -122,7 +122,7 @@ def _is_finite(value: object) -> bool:
 
 
 def decode_sample(text: str | bytes) -> ReadingSample:
-    """The line of a kept look. Raises ``DefinitionError`` that says what is wrong with it."""
+    """The line of a kept look. Raises ``DefinitionError`` with the fault of the line."""
     try:
         return ReadingSample.model_validate_json(text)
     except ValidationError as error:
@@ -142,7 +142,7 @@ def samples_of(
     simulated: bool,
     mate: str | None = None,
 ) -> list[ReadingSample]:
-    """One line for each of ``services``. ``answers``: by reading and service, also of readings that are not kept."""
+    """One line for each of ``services``. ``answers``: by reading and service, including readings that are not kept."""
     heads = [
         ReadingSample(look=look, by=by, at=iso(at), simulated=simulated, site=site, service=service, mate=mate)
         for service in services
@@ -152,7 +152,7 @@ def samples_of(
 
 def _line_of(head: ReadingSample, answers: Mapping[str, Mapping[str, Reading | Failure]]) -> ReadingSample:
     found = {name: answered[head.service] for name, answered in answers.items() if is_sampled(name)}
-    # A device may say anything, also what is no text; UTF-8 must be able to hold it.
+    # A device may send anything, also bytes that are no text. The result must be valid UTF-8.
     failures = {
         name: one.text.encode("utf-8", "backslashreplace").decode()
         for name, one in found.items()
@@ -164,7 +164,7 @@ def _line_of(head: ReadingSample, answers: Mapping[str, Mapping[str, Reading | F
 
 @dataclass(slots=True)
 class SampleFolder:
-    """A directory of kept looks. ``scrub`` replaces secrets in what devices said."""
+    """A directory of kept looks. ``scrub`` replaces secrets in the answers of devices."""
 
     path: Path
     by: By
@@ -181,7 +181,7 @@ class SampleFolder:
         simulated: bool,
         mate: str | None = None,
     ) -> Path:
-        """Write one check, all of it or nothing; now and then remove those that are old. Raises ``OutputLost``."""
+        """Write one check, completely or not at all. From time to time remove old checks. Raises ``OutputLost``."""
         look = f"{_compact(at)}-{self.by}-{secrets.token_hex(4)}"
         lines = samples_of(look, self.by, at, site, answers, services, simulated=simulated, mate=mate)
         scrubbed = [line.model_copy(update={"failures": self.scrub(line.failures)}) for line in lines]
@@ -200,12 +200,14 @@ class SampleFolder:
 
 
 def _compact(at: float) -> str:
-    """``20261120T030000.123Z``: in the order of time, and a name on every file system. Before 1970 is 1970."""
+    """``20261120T030000.123Z``: sorts by time, and is a valid name on every file system. Times before 1970 become
+    1970."""
     return iso(max(0.0, at)).replace("-", "").replace(":", "")
 
 
 def _prune(folder: Path, oldest: str) -> None:
-    """Remove looks from before ``oldest``, and what killed processes left of such; files of any other name stay."""
+    """Remove looks from before ``oldest``, and the unfinished files of killed processes. Files with other names
+    stay."""
     with os.scandir(folder) as entries:
         for entry in entries:
             found = _NAME.fullmatch(entry.name)

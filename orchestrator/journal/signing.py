@@ -1,8 +1,8 @@
-"""Signatures over the record: Ed25519 (RFC 8032), by a key that is a file of its owner's alone.
+"""Signatures over the record: Ed25519 (RFC 8032), by a key in a file that only its owner can read.
 
-What is signed is the head of a run's chain after each commit: its name, the number of the last record, and that
-record's hash, which stands for all records before it. Without the private key no one can write a record that this
-signature fits, whatever else they can write. Must never print, log or record a private key.
+After each commit the head of a run's chain is signed: the run's name, the number of the last record, and that record's
+hash, which covers all records before it. Without the private key, an attacker cannot write a record that fits this
+signature. This module must never print, log or record a private key.
 """
 
 from __future__ import annotations
@@ -35,24 +35,25 @@ _HOW_TO_GET_ONE = "`failover runs keygen` makes a pair of keys"
 
 
 def statement(run: str, seq: int, head: str) -> bytes:
-    """The bytes that are signed: four lines, each ended by a line feed; no field can hold one."""
+    """The bytes that are signed: four lines, each ended by a line feed. No field can hold a line feed."""
     return f"failover journal head v1\n{run}\n{seq}\n{head}\n".encode()
 
 
 def approval_statement(run: str, plan: str, choice: str, at: int) -> bytes:
-    """The bytes of a word about a plan: the run, the digest of the plan, the choice, and the moment, seconds since the
-    epoch; five lines, each ended by a line feed."""
+    """The bytes of an approval or refusal of a plan: the run, the digest of the plan, the choice, and the time in
+    seconds since the epoch. Five lines, each ended by a line feed."""
     return _lines("failover approval v1", run, plan, choice, str(at))
 
 
 def decision_statement(run: str, plan: str, number: int, choice: str, at: int) -> bytes:
-    """The bytes of an answer to a question of a run: the same, with the number of the record that put the question before
-    the choice. So it is for this question, and for no later one of the same name."""
+    """The bytes of an answer to a question of a run: as in ``approval_statement``, with the number of the record that
+    put the question before the choice. So the answer is valid for this question only, and for no later question of the
+    same name."""
     return _lines("failover decision v1", run, plan, str(number), choice, str(at))
 
 
 def is_signable(*fields: str) -> bool:
-    """Can these be fields of a statement? No field may reach into the next one."""
+    """Can these be fields of a statement? A field with a line feed would run into the next field."""
     return not any("\n" in field for field in fields)
 
 
@@ -63,7 +64,7 @@ def _lines(*fields: str) -> bytes:
 
 
 class Signer:
-    """Signs heads with the key in ``path``, which is read when it is first needed: checking runs needs no key."""
+    """Signs heads with the key in ``path``. The key is read when it is first needed: checking runs needs no key."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
@@ -71,7 +72,8 @@ class Signer:
         self._name = ""
 
     def sign(self, run: str, seq: int, head: str) -> Signature:
-        """The signature over this head. Raises ``DefinitionError`` for a key that cannot be used, or is not private."""
+        """The signature over this head. Raises ``DefinitionError`` for a key that cannot be used, or that others can
+        read."""
         name, value = self.sign_bytes(statement(run, seq, head))
         return Signature(seq, name, value)
 
@@ -81,7 +83,7 @@ class Signer:
         return self._name, b64encode(key.sign(text)).decode("ascii")
 
     def public(self) -> Ed25519PublicKey:
-        """The other half of the key. Raises ``DefinitionError``."""
+        """The public half of the key. Raises ``DefinitionError``."""
         return self._loaded().public_key()
 
     def _loaded(self) -> Ed25519PrivateKey:
@@ -92,13 +94,13 @@ class Signer:
 
 
 class Verifier:
-    """Knows whose signatures count: those of ``keys``, which have been handed over in a way that can be trusted."""
+    """Checks signatures against ``keys``, which must have been received in a way that can be trusted."""
 
     def __init__(self, keys: Iterable[Ed25519PublicKey]) -> None:
         self._keys: Mapping[str, Ed25519PublicKey] = {key_name(key): key for key in keys}
 
     def knows(self, signature: Signature) -> bool:
-        """Is it by one of the keys, as far as it says itself?"""
+        """Does the signature name one of the keys? The signature itself is not checked."""
         return signature.key in self._keys
 
     def holds(self, signature: Signature, run: str, head: str) -> bool:
@@ -115,22 +117,23 @@ class Verifier:
 
 
 def key_name(key: Ed25519PublicKey) -> str:
-    """What a key is called in records: the first 16 hexadecimal digits of the SHA-256 of its 32 bytes."""
+    """The name of a key in records: the first 16 hexadecimal digits of the SHA-256 of its 32 bytes."""
     return sha256(key.public_bytes(Encoding.Raw, PublicFormat.Raw)).hexdigest()[:16]
 
 
 def generate(path: Path) -> tuple[Path, str]:
-    """Make a key pair: ``path`` (PKCS #8, PEM, for its owner alone) and ``path.pub``. Returns that and the key's name.
+    """Make a key pair: ``path`` (PKCS #8, PEM, for its owner alone) and ``path.pub``. Returns ``path.pub`` and the
+    key's name.
 
-    Both or neither: a key that signs, and whose public half no one has, would prove nothing. Never replaces a file.
-    Raises ``DefinitionError``.
+    Both files are written, or neither: signatures of a key without a known public half would prove nothing. An existing
+    file is never replaced. Raises ``DefinitionError``.
     """
     key = Ed25519PrivateKey.generate()
     public = path.with_name(f"{path.name}.pub")
     secret = key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption())
     made: list[Path] = []
     try:
-        # The private half last: it is what makes this account sign.
+        # The private half is written last, since this account signs as soon as the file exists.
         for file, content, mode in ((public, public_half(key.public_key()).encode(), 0o644), (path, secret, 0o600)):
             with _new_file(file, mode) as out:
                 made.append(file)
@@ -154,7 +157,7 @@ def _new_file(file: Path, mode: int) -> BinaryIO:
 
 
 def public_half(key: Ed25519PublicKey) -> str:
-    """What others know a key by: PEM, with its line ends."""
+    """The public key as it is given to others: PEM, with its line ends."""
     return key.public_bytes(Encoding.PEM, PublicFormat.SubjectPublicKeyInfo).decode("ascii")
 
 
@@ -169,7 +172,7 @@ def load_public(path: Path) -> Ed25519PublicKey:
 
 
 def read_public(text: str | bytes, what: str) -> Ed25519PublicKey:
-    """The public key that is written there, PEM. ``what`` names it. Raises ``DefinitionError``."""
+    """The public key in ``text``, PEM. ``what`` names it in errors. Raises ``DefinitionError``."""
     try:
         key = load_pem_public_key(text.encode() if isinstance(text, str) else text)
     except (ValueError, UnsupportedAlgorithm):

@@ -1,10 +1,12 @@
-"""Who relies on what belongs to a whole site, across lanes, runs and machines: kept in the journal, one row a service.
+"""Which services rely on a thing of a whole site, across lanes, runs and machines: kept in the journal, one row a
+service.
 
-A fence or an interface is one thing for all services of a site. Whoever shuts it relies on it afterwards, often for
-days after the run has ended, until a restore; whoever opens it must know that no other service does. Both are decided
-in one transaction of the journal, so that of two processes one gets its claim and the other one an answer.
+A fence or an interface is one thing for all services of a site. A service that shuts it relies on it afterwards, often
+for days after the run has ended, until a restore. A service that opens it must know that no other service relies on it.
+Both are decided in one transaction of the journal. So of two processes, one gets its claim and the other gets an
+answer.
 
-What it cannot know: two journals that know nothing of each other, and people at the devices.
+Limits: two journals that know nothing of each other, and people at the devices.
 """
 
 from __future__ import annotations
@@ -28,9 +30,10 @@ from orchestrator.model.places import service_place
 from orchestrator.model.readings import SiteClaims
 from orchestrator.model.runbook import Side, Step
 
-# A claim that is older than a door that was seen open is of a fence that is gone. Clocks of bastions may differ.
+# A claim that is older than the moment when its door was seen open belongs to a fence that no longer exists. The margin
+# allows for clocks of bastions that differ.
 _STALE_S = 600.0
-# On a server whoever asks for a claim waits for the one before; a file has one writer anyway.
+# On a server, a process that asks for a claim waits for the one before. An embedded file has one writer anyway.
 _ONE_BY_ONE = sa.select(sa.func.pg_advisory_xact_lock(sa.bindparam("b_lock", type_=sa.BigInteger)))
 _LOCK = 0x7369746573
 
@@ -52,7 +55,8 @@ class Sites:
         self._claiming = {step.id: step for step in plan.runbook.steps if step.claim is not None}
 
     def claim(self, request: ClaimSite, epoch: int, at: float) -> SiteClaims:
-        """The answer to a lane's request, recorded. Raises ``LeaseLost`` under an old epoch, ``JournalUnavailable``."""
+        """Record the answer to a lane's request, and return it. Raises ``LeaseLost`` under an old epoch,
+        ``JournalUnavailable``."""
         key, where = self._keys[request.service], self._where(request.on, request.thing)
 
         def ask(commit: Transaction) -> SiteClaims:
@@ -72,8 +76,8 @@ class Sites:
         commit.run(sql.ADD_SITE_CLAIM, [{"place": where["b_place"], "thing": where["b_thing"], **row._asdict()}])
 
     def settle(self, events: Iterable[tuple[str | None, ev.Event]], at: float) -> None:
-        """Take in what was recorded at ``at``: what was opened is claimed no more, and older claims on a door that was
-        open are void."""
+        """Apply events that were recorded at ``at``. A door that was opened is no longer claimed. Older claims on a
+        door that was found open are void."""
         for service, event in events if self._claiming else ():
             if service is not None and isinstance(event, ev.LaneEnded):
                 self._give_way(service, is_left=event.left)
@@ -87,7 +91,7 @@ class Sites:
                     self._void_older(service, step, at)
 
     def tidy(self) -> None:
-        """The same for what an earlier process recorded and did not live to settle."""
+        """Settle the events that an earlier process recorded but did not settle before it died."""
         steps = [step.id for step in self._state.plan.runbook.steps]
         for service, lane in self._state.lanes.items():
             for step in self._claiming.values():
@@ -95,8 +99,9 @@ class Sites:
                     self._remove(service, step)
 
     def finish(self, at: float) -> None:
-        """The run has ended. A service that was not moved relies on nothing of it; one that was moved keeps its claims
-        on the site that it left, dated again, and has none on the site where it is active now."""
+        """Settle the claims at the end of the run. A service that was not moved relies on no claim of the run. A
+        service that was moved keeps its claims on the site that it left, with a new date. It has none on the site where
+        it is active now."""
 
         def has_claims() -> bool:
             with mapped_errors("be read"):
@@ -123,8 +128,8 @@ class Sites:
         return {"b_place": self._places[on], "b_thing": thing}
 
     def _give_way(self, service: str, *, is_left: bool) -> None:
-        """A lane that was to open a door, and ended before it sent anything, keeps no one from shutting it; nor does one
-        that was left as it is, since nothing continues it."""
+        """A lane that was to open a door, and ended before it sent anything, does not stop another lane from shutting
+        the door. The same holds for a lane that was left as it is, since no process continues it."""
         on_the_way = left_on_the_way(self._state.lanes[service], self._state.plan.runbook.steps)
         for step in self._claiming.values():
             if step.do is not None and (is_left or step is on_the_way):
@@ -153,7 +158,8 @@ class Sites:
         self._change(void)
 
     def _change(self, do: Callable[[Transaction], T]) -> T:
-        """One transaction, tried again while the journal is away: every change here is the same when done twice."""
+        """One transaction, tried again while the journal does not answer. Every change here has the same effect when
+        done twice."""
         database = self._journal.database
 
         def change() -> T:

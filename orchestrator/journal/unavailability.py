@@ -1,8 +1,9 @@
-"""Waiting for a journal that does not answer, by whoever leads a run: nothing is sent meanwhile, and nothing is given up.
+"""Waiting for a journal that does not answer. The process that leads a run sends nothing meanwhile, and does not give
+up.
 
-A server that restarts, a connection that is lost and a disk that is full for a moment are over soon; the run that would
-end for them leaves a service without an active site. Every write can be tried again, since the journal itself tells
-whether it was made (``Journal.append``). Time is the injected clock's.
+A restart of a server, a lost connection or a disk that is full for a moment is soon over. A run that ended because of
+it would leave a service without an active site. Every write can be tried again, since the journal itself shows whether
+the write was made (``Journal.append``). Time is the injected clock's.
 """
 
 from __future__ import annotations
@@ -18,13 +19,15 @@ from orchestrator.errors import JournalLost, JournalUnavailable
 T = TypeVar("T")
 # Between two attempts, seconds.
 _PAUSE = 0.5
-# How long whoever leads a run waits, seconds: with an operator at the terminal, who can resume it; and with none.
+# How long the process that leads a run waits, seconds: with an operator at the terminal, who can resume the run; and
+# without an operator.
 WATCHED = 120.0
 ALONE = 3_600.0
 
 
 class Patience:
-    """How long a journal that is away is waited for. ``tell`` hears of it once, and once when it answers again."""
+    """How long to wait for a journal that does not answer. ``tell`` is called once when it stops answering, and once
+    when it answers again."""
 
     def __init__(self, clock: Clock, seconds: float, tell: Callable[[str], None]) -> None:
         self._clock, self._seconds, self._tell = clock, seconds, tell
@@ -33,13 +36,14 @@ class Patience:
         self._is_over = False
 
     def give_up(self) -> None:
-        """Wait no longer than for the present attempt. Safe in a signal handler."""
+        """Finish the present attempt, and do not wait longer. Safe in a signal handler."""
         self._is_over = True
 
     def insist(self, do: Callable[[], T], until: Callable[[], float] | None = None) -> T:
-        """What ``do`` returns, tried again for as long as this lasts, or no longer than ``until`` says by then.
+        """The result of ``do``, tried again until the patience ends, or until the time that ``until`` returns if that
+        is earlier.
 
-        ``do`` may be carried out twice, also where the first time had an effect. Raises the last attempt's own
+        ``do`` may be called again although an earlier call had an effect. Raises the last attempt's own
         ``JournalUnavailable``; ``JournalLost`` at once.
         """
         began = self._clock.now()
@@ -68,7 +72,7 @@ class Patience:
 
     def _is_back(self) -> None:
         if self._away_since is None:
-            return  # as good as always
+            return  # the usual case
         with self._lock:
             since, self._away_since = self._away_since, None
         if since is not None:

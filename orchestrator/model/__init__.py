@@ -1,1 +1,1 @@
-"""The nouns: inventory, runbook, plan, events, readings. Data only, no input or output."""
+"""The data models: inventory, runbook, plan, events, readings. Data only, no input or output."""

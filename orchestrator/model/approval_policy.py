@@ -1,7 +1,8 @@
-"""The approval policy of a machine: who may approve, by which key, and which runs take it. Pure.
+"""The approval policy of a machine: who may approve, with which key, and which runs need an approval. Pure.
 
-It stands outside of every inventory, where who asks for a run cannot write (``approvers`` sees to that). Its rules
-add up: each one that fits a run holds, and no rule takes another one away, so that none can be escaped by a name.
+The policy is outside of every inventory, in a file that a person who asks for a run cannot write (``approvers`` checks
+that). Every rule that fits a run applies, and no rule cancels another one. So another name in an inventory cannot avoid
+a rule.
 """
 
 from __future__ import annotations
@@ -16,7 +17,8 @@ from orchestrator.model.runbook import Runbook
 
 
 class Approver(BaseModel):
-    """A person whose word counts: the ``account`` of the system that they have, and a public key of theirs, PEM."""
+    """A person whose votes count. ``account``: the person's account on the system. ``key``: the person's public key,
+    PEM."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
@@ -25,15 +27,15 @@ class Approver(BaseModel):
 
 
 class ApprovalDemand(ApprovalPolicy):
-    """One rule. ``services`` and ``devices`` (names or addresses, as inventories have them) say for what; left out, it
-    holds for all: only such a rule holds whatever an inventory calls a device."""
+    """One rule. ``services`` and ``devices`` (names or addresses, as in inventories) limit the rule. Without them it
+    applies to all. Only a rule without ``devices`` does not depend on the names that an inventory gives to devices."""
 
     services: tuple[ServiceName, ...] | None = Field(default=None, min_length=1)
     devices: tuple[str, ...] | None = Field(default=None, min_length=1)
 
     def concerns(self, services: Collection[str], hosts: Collection[str], command: ApprovedCommand | None) -> bool:
-        """Does it hold for a run of ``command`` that moves ``services`` at ``hosts``? None is any command: one that a
-        rule leaves out can only be told from the procedure that is shipped for it."""
+        """Does the rule apply to a run of ``command`` that moves ``services`` at ``hosts``? ``command`` None counts as
+        every command, since only a shipped procedure proves that a run belongs to a command that the rule excludes."""
         if command is not None and command not in self.commands:
             return False
         named = None if self.devices is None else {device.lower() for device in self.devices}
@@ -42,7 +44,7 @@ class ApprovalDemand(ApprovalPolicy):
 
 
 class MachinePolicy(BaseModel):
-    """All of it: ``approvers`` and the rules, ``approval``."""
+    """The whole policy: ``approvers``, and the rules ``approval``."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
@@ -52,7 +54,7 @@ class MachinePolicy(BaseModel):
     def demands(
         self, services: Collection[str], hosts: Collection[str], command: ApprovedCommand | None
     ) -> list[ApprovalDemand]:
-        """The rules that hold for such a run."""
+        """The rules that apply to such a run."""
         return [rule for rule in self.approval if rule.concerns(services, hosts, command)]
 
 
@@ -65,8 +67,8 @@ def strictest(
     within: float | None = None,
     break_glass: bool = True,
 ) -> ApprovalRule | None:
-    """What all of ``policies`` together, and what was typed besides, ask for: the most people, the least time, and
-    broken glass only where all allow it. None when no one has to agree."""
+    """The strictest rule from all ``policies`` and the options of the command: the most people, the least time, and
+    ``break_glass`` only if all allow it. None if no approval is needed."""
     rules = list(policies)
     most = max([needed, *(rule.needed for rule in rules)])
     if not most:
@@ -83,25 +85,25 @@ def strictest(
 
 DEFAULT_WITHIN = 3600.0
 
-# What makes things safe waits for no one: `failover guard`, and `failover watch` where it may suspend.
+# Runs that only make a site safe need no approval: `failover guard`, and `failover watch` if it may suspend.
 _MAKES_SAFE = ("guard", "suspend")
 _COMMANDS: tuple[ApprovedCommand, ...] = ("controlled", "uncontrolled", "restore", "failback", "repair")
 
 
 def is_shipped(runbook: Runbook, shipped: Runbook | None) -> bool:
-    """Is it the procedure that is shipped under its name, but for the words and choices of its questions? Those are made
-    to fit a site's fence plan and the options of a command."""
+    """Is ``runbook`` the shipped procedure of this name, apart from its questions? The words and choices of the questions
+    depend on a site's fence plan and on the options of a command."""
     return shipped is not None and _without_questions(runbook) == _without_questions(shipped)
 
 
 def makes_safe(runbook: Runbook, shipped: Runbook | None) -> bool:
-    """Is it the shipped procedure of a guard, that waits for no one?"""
+    """Is ``runbook`` a shipped procedure that only makes a site safe, so that it needs no approval?"""
     return is_shipped(runbook, shipped) and _kind(runbook).startswith(_MAKES_SAFE)
 
 
 def command_of(runbook: Runbook, shipped: Runbook | None) -> ApprovedCommand | None:
-    """What policies call the command that this procedure is of; None for one that is not as shipped, whatever it calls
-    itself: such a one may do anything."""
+    """The command of this procedure, as policies name it. None for a procedure that differs from the shipped one, under
+    any name: such a procedure may do anything."""
     if not is_shipped(runbook, shipped):
         return None
     return next((command for command in _COMMANDS if _kind(runbook).startswith(command)), None)

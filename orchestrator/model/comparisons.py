@@ -1,6 +1,7 @@
-"""The rules by which a step may ``compare`` both sites: what is read of each, and what keeps the step from being done.
+"""The rules by which a step may ``compare`` both sites: the reading of each site, and the reasons against the step.
 
-Families bring them. A rule lists the reasons why something is not shown. It is shown if there are none.
+Families define these rules. A rule lists the reasons why a property is not proven. Without reasons, the property is
+proven.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from orchestrator.model.runbook import Choice, Side
 if TYPE_CHECKING:
     from orchestrator.model.plan import Outage
 
-# The gate of a rule that says whether it is safe to give activity back; options and evidence answer it in advance.
+# The gate of a rule on whether it is safe to give activity back. Options and evidence answer the gate in advance.
 RISK_GATE = "unsafe-return"
 
 _BOTH: tuple[Side, ...] = ("source", "target")
@@ -26,11 +27,12 @@ _BOTH: tuple[Side, ...] = ("source", "target")
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """``reading`` is read of both sites. ``reasons``: from the source's reading, the target's and what is known of the
-    outage; None for readings of another kind. ``good``: the note when there are none. Otherwise ``gate`` asks, with
-    ``why``. It does not offer ``attest`` of its ``choices`` if the readings ``is_refuted`` what would be attested.
-    ``settles``: a difference may still go away, so the step waits its ``patience`` first. ``option``: what answers
-    in advance, if ``why`` does not name it."""
+    """One rule. ``reading``: the reading that is taken of both sites. ``noun``: the name of its items, for counting.
+    ``reasons``: computes the reasons from the reading of the source, the reading of the target and the known outage; None
+    for readings of another kind. ``good``: the note if there are no reasons. Otherwise ``gate`` asks, with ``why``. The
+    gate offers its ``choices``, but not ``attest`` if ``is_refuted`` says that the readings refute the attestation.
+    ``settles``: a difference may still disappear, so the step first waits for its ``patience``. ``option``: the option
+    that answers in advance, if ``why`` does not name it."""
 
     reading: str
     noun: str
@@ -46,8 +48,8 @@ class Rule:
 
 @cache
 def known_comparisons() -> Mapping[str, Rule]:
-    """By name, the rules of all installed families; of two with one name, that of the family that sorts first. A family
-    in a file has none."""
+    """By name, the rules of all installed families. If two rules have the same name, the rule of the family that sorts
+    first counts. A family that a file declares has no rules."""
     found: dict[str, Rule] = {}
     for _, family in sorted(distributed().families.items()):
         rules = cast("Mapping[str, Rule]", getattr(family, "comparisons", {}))
@@ -56,7 +58,7 @@ def known_comparisons() -> Mapping[str, Rule]:
 
 
 def comparison(name: str) -> Rule:
-    """The rule of this name. Raises ``DefinitionError`` where no installed family brings it."""
+    """The rule of this name. Raises ``DefinitionError`` if no installed family defines it."""
     rule = known_comparisons().get(name)
     if rule is None:
         known = ", ".join(sorted(known_comparisons()))
@@ -65,7 +67,6 @@ def comparison(name: str) -> Rule:
 
 
 def compared_by(name: str | None) -> tuple[tuple[Side, str], ...]:
-    """What a step reads, and of which site, to compare both; empty if it compares nothing, or by a rule that is not
-    known."""
+    """The readings, with their sides, that a step with ``compare: name`` takes. Empty if ``name`` is None or unknown."""
     rule = known_comparisons().get(name or "")
     return () if rule is None else tuple((side, rule.reading) for side in _BOTH)

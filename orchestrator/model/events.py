@@ -1,8 +1,7 @@
-"""Everything that can happen in a run, as closed, immutable records. All state is a fold of these.
+"""All events of a run, as a closed set of immutable models. All state is a fold of these events.
 
-An event says what happened, never what should. Events of one lane carry no service name of their own: the record
-around them does (``journal.Record``), and run events have none. Free text in an event has been redacted before it
-got here.
+An event describes something that happened, never an intention for later. An event of a lane has no service name: the
+record around it (``Record``) has one. Events of the run have no service. Free text in an event has been redacted before.
 """
 
 from __future__ import annotations
@@ -43,13 +42,14 @@ class LaneStarted(Strict):
 
 
 class LaneResumed(Acted):
-    """Time and doubt start again: what was read before the interruption is no longer believed."""
+    """The lane was resumed. Times and doubts start again, and readings from before the interruption no longer count."""
 
     kind: Literal["lane.resumed"] = "lane.resumed"
 
 
 class AbortAsked(Acted):
-    """``leave``: a lane that cannot be rolled back ends where it is, permanently."""
+    """A person or the program asked to abort. ``leave``: a lane that cannot be rolled back ends at its present step,
+    permanently."""
 
     kind: Literal["abort.asked"] = "abort.asked"
     reason: str
@@ -57,7 +57,8 @@ class AbortAsked(Acted):
 
 
 class AbortDeclined(Strict):
-    """The lane is past its point of no return, or already on its way back."""
+    """The lane cannot be aborted: it is, or may be, past the point of no return, is reverting, or other services rely on
+    its changes."""
 
     kind: Literal["abort.declined"] = "abort.declined"
     reason: str
@@ -87,7 +88,7 @@ class StepSkipped(Strict):
 
 
 class StepWaived(Strict):
-    """A person decided to continue though something could not be read. What was read as false cannot be waived."""
+    """A person decided to continue although a value is unknown. A check that was read as false cannot be waived."""
 
     kind: Literal["step.waived"] = "step.waived"
     step: str
@@ -105,8 +106,8 @@ class GoalLost(Strict):
 
 
 class Observed(Strict):
-    """One round of readings, asked together. ``mark`` is the lane's mark when it was asked: a reading that was
-    asked before the lane moved on is evidence, and never an argument. ``gauge`` is the number a wait follows."""
+    """One round of readings, asked together. ``mark``: the mark of the lane when the round was asked for. Readings from
+    before a new stage are kept as evidence, but no decision uses them. ``gauge``: the number that a wait follows."""
 
     kind: Literal["observed"] = "observed"
     mark: int
@@ -115,8 +116,9 @@ class Observed(Strict):
 
 
 class ReadingsExpired(Strict):
-    """What was read is too old to act on, so it is read again. ``age_s`` is its age in seconds; None where the process
-    itself was away, and its lease had run out. ``is_slow``: it was too old the moment the last device had answered."""
+    """The readings are too old to act on, so they are taken again. ``age_s``: their age in seconds; None if the process
+    was suspended until its lease had expired. ``is_slow``: the devices were too slow, so the readings were too old when
+    the last device answered."""
 
     kind: Literal["readings.expired"] = "readings.expired"
     step: str
@@ -125,7 +127,7 @@ class ReadingsExpired(Strict):
 
 
 class StepWaiting(Strict):
-    """A step cannot act yet because of other services of the site; ``why`` names them. Recorded once an attempt."""
+    """A step cannot act yet because of other services of the site. ``why`` names them. Recorded once for each attempt."""
 
     kind: Literal["step.waiting"] = "step.waiting"
     step: str
@@ -133,8 +135,8 @@ class StepWaiting(Strict):
 
 
 class SiteClaimed(Strict):
-    """The journal granted a claim on something that belongs to the whole site. ``thing`` is the action that changes it.
-    From ``hold`` on the service relies on it; with ``release`` it does not, and no other service does."""
+    """The journal granted a claim on a thing of the whole site. ``thing``: the action that changes the thing. From
+    ``hold`` on, the service relies on the thing. With ``release``, neither this service nor another one relies on it."""
 
     kind: Literal["site.claimed"] = "site.claimed"
     step: str
@@ -144,7 +146,7 @@ class SiteClaimed(Strict):
 
 
 class ActionIntended(Strict):
-    """On disk before the device hears anything. ``intent`` numbers the lane's intents from 1."""
+    """An action is intended. Recorded on disk before anything is sent. ``intent`` numbers the lane's intents from 1."""
 
     kind: Literal["action.intended"] = "action.intended"
     intent: int
@@ -158,7 +160,7 @@ class ActionIntended(Strict):
 
 
 class ActionEnded(Strict):
-    """``withheld``: the permit refused it at the last moment, so no device was ever asked."""
+    """An action ended. ``withheld``: the permit refused the action right before it was sent, so no device received it."""
 
     kind: Literal["action.ended"] = "action.ended"
     intent: int
@@ -170,8 +172,8 @@ class ActionEnded(Strict):
 
 
 class DoubtResolved(Strict):
-    """A reading showed, after the settle time, that a doubtful action had no effect, or not all of it: ``partly`` says
-    that it is not as before either, as when one node of a site obeyed."""
+    """A reading showed, after the settle time, that a doubtful action did not have its whole effect. ``partly``: the
+    action had a part of its effect, for example on one node of a site."""
 
     kind: Literal["doubt.resolved"] = "doubt.resolved"
     intent: int
@@ -185,7 +187,7 @@ class PointOfNoReturnPassed(Strict):
 
 
 class StepDone(Strict):
-    """``reversible``: this step changed something and its undo is owed if the lane rolls back."""
+    """A step is done. ``reversible``: the step changed something, and a rollback of the lane must undo it."""
 
     kind: Literal["step.done"] = "step.done"
     step: str
@@ -224,9 +226,9 @@ class Stalled(Strict):
 
 
 class GateOpened(Strict):
-    """A decision is needed. ``at_risk``: messages that would be lost by under way; None when not known.
+    """A decision is needed. ``at_risk``: how many messages would be lost by continuing; None if unknown.
 
-    ``approval``: the question is one of the run, about its whole plan; it has no lane and no step then.
+    ``approval``: the question is about the whole plan of the run, and has no lane and no step.
     """
 
     kind: Literal["gate.opened"] = "gate.opened"
@@ -249,7 +251,7 @@ class GateDecided(Strict):
 
 
 class GateWithdrawn(Strict):
-    """The question answered itself while it was being asked."""
+    """The question is no longer open, because its cause is gone or it was replaced. ``why`` says the reason."""
 
     kind: Literal["gate.withdrawn"] = "gate.withdrawn"
     gate: str
@@ -258,7 +260,8 @@ class GateWithdrawn(Strict):
 
 
 class Escalated(Strict):
-    """``stays``: the step has an action still to do, which no longer needs the guarantee; otherwise it is left."""
+    """The guarantee was given up. ``stays``: the lane stays at this step, whose action is still to do and no longer needs
+    the guarantee. Otherwise the lane continues with the next step."""
 
     kind: Literal["lane.escalated"] = "lane.escalated"
     step: str
@@ -268,8 +271,8 @@ class Escalated(Strict):
 
 
 class RevertStarted(Strict):
-    """``undo``: the steps to roll back, in the order they were done; the last one first. ``left``: steps that changed
-    something and have no undo."""
+    """The rollback of a lane started. ``undo``: the steps to roll back, in the order in which they were done; the last
+    one is rolled back first. ``left``: steps that changed something and have no undo."""
 
     kind: Literal["revert.started"] = "revert.started"
     why: str
@@ -278,7 +281,8 @@ class RevertStarted(Strict):
 
 
 class UndoDone(Strict):
-    """``skipped`` says why a step has nothing to undo, or cannot be undone; empty when it was."""
+    """A step was rolled back, or skipped. ``skipped``: why the step has nothing to undo, or cannot be undone; empty if it
+    was undone."""
 
     kind: Literal["undo.done"] = "undo.done"
     step: str
@@ -286,7 +290,7 @@ class UndoDone(Strict):
 
 
 class LaneEnded(Strict):
-    """``left``: an operator left it as it is, so that no resume takes it further."""
+    """The lane ended. ``left``: an operator left the lane as it is, so no resume can continue it."""
 
     kind: Literal["lane.ended"] = "lane.ended"
     outcome: Outcome
@@ -342,13 +346,14 @@ _EVENTS = TypeAdapter(Event).validator
 
 
 def event_from_json(text: str | bytes) -> Event:
-    """The event a journal line holds. Raises ``pydantic.ValidationError``."""
+    """The event in a line of the journal. Raises ``pydantic.ValidationError``."""
     event: Event = _EVENTS.validate_json(text)
     return event
 
 
 class Record(NamedTuple):
-    """An event with its place: ``seq`` counts from 1 within the run; ``at`` is seconds since the epoch."""
+    """An event with its position. ``seq`` counts from 1 within the run. ``at``: seconds since the epoch. ``lane``: the
+    service; None for an event of the run."""
 
     run: str
     seq: int

@@ -1,6 +1,6 @@
-"""Events of a whole run: who leads it, under which decisions, and what people said about its plan.
+"""Events of a whole run: its start and end, the process that leads it, its decisions, and the votes on its plan.
 
-They are part of ``events``, which names all of them; what happens to one service is there.
+``events`` imports all of them, and has the events of single services.
 """
 
 from __future__ import annotations
@@ -13,16 +13,16 @@ from orchestrator.model.plan import ApprovalRule, Outcome, Plan, Policy, Signed
 
 
 class Strict(BaseModel):
-    """Nothing but what is declared, and nothing changes."""
+    """The base of events: immutable, and without fields that are not declared."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
 
 class Acted(Strict):
-    """A person did it: ``by`` is what they want to be called, ``account`` and ``uid`` whose process it was, as the system
-    knows it; records of before these were recorded do not report."""
+    """The base of events that a person caused. ``by``: the name that the person gives. ``account`` and ``uid``: the owner
+    of the process, from the operating system. Records of early versions have neither."""
 
-    kind: str  # of each event, and first in its JSON
+    kind: str  # each event sets it; it comes first in the JSON
     by: str
     account: str = ""
     uid: int | None = None
@@ -35,7 +35,7 @@ class RunCreated(Acted):
 
 
 class RunStarted(Acted):
-    """A process took the lease and acts from now on; the first time, and at every resume."""
+    """A process took the lease and leads the run from now on. Recorded at the first start and at every resume."""
 
     kind: Literal["run.started"] = "run.started"
     epoch: int
@@ -48,7 +48,7 @@ class RunPaused(Strict):
 
 
 class PolicyChanged(Acted):
-    """``approval``: what the plan takes from now on for people to agree to it, where that changed too."""
+    """The decisions in advance were changed. ``approval``: the new approval rule of the plan, if it changed too."""
 
     kind: Literal["policy.changed"] = "policy.changed"
     policy: Policy
@@ -56,7 +56,7 @@ class PolicyChanged(Acted):
 
 
 class ObserverFailed(Strict):
-    """Something that only watches failed. It is recorded, shown, and never stops a fail-over."""
+    """An observer failed. The failure is recorded and shown, and never stops a fail-over."""
 
     kind: Literal["observer.failed"] = "observer.failed"
     observer: str
@@ -69,9 +69,9 @@ class RunFinished(Strict):
 
 
 class ApprovalSought(Strict):
-    """What people are asked to agree to: the plan with the digest ``plan``, ``needed`` of them before ``expires_at``,
-    seconds since the epoch. ``policy``: other decisions for a run that has started, which hold once they are agreed to;
-    the digest is that of the plan with them."""
+    """The approval that is asked for: ``needed`` people must approve the plan with the digest ``plan`` before
+    ``expires_at``, seconds since the epoch. ``policy``: other decisions for a run that was approved before. They apply
+    once they are approved, and ``plan`` is the digest of the plan with these decisions."""
 
     needed: int
     plan: str
@@ -80,8 +80,8 @@ class ApprovalSought(Strict):
 
 
 class ApprovalGiven(Acted):
-    """A person agreed to the plan with the digest ``plan``. ``by`` is the account, ``host`` where it was reported. With
-    ``signed``, ``by`` is the approver whose key it is, and ``account`` whose process it was."""
+    """A person approved the plan with the digest ``plan``. ``by``: the account. ``host``: the machine where the person
+    approved. With ``signed``, ``by`` is the approver who owns the key, and ``account`` the owner of the process."""
 
     kind: Literal["approval.given"] = "approval.given"
     host: str
@@ -91,7 +91,7 @@ class ApprovalGiven(Acted):
 
 
 class ApprovalRefused(Acted):
-    """A person's word about the plan, or their decision, does not count."""
+    """A person's vote on the plan, or a person's decision, does not count."""
 
     kind: Literal["approval.refused"] = "approval.refused"
     host: str

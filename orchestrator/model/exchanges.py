@@ -1,7 +1,7 @@
-"""What passed between this program and a device, word for word: for who wants to see what a reading was made of.
+"""The exact exchanges between this program and a device, for a person who wants to see the source of a reading.
 
-An adapter that lets its sessions tell a ``Witness`` says so by an ``Explanation``, a class variable ``explanation``. What
-a witness hears is what is sent anyhow: there is no second way to ask a device.
+An adapter whose sessions report to a ``Witness`` declares an ``Explanation`` in its class variable ``explanation``. A
+witness only gets exchanges that happen anyway: nothing more is sent to a device for it.
 """
 
 from __future__ import annotations
@@ -13,12 +13,13 @@ from typing import Protocol
 
 @dataclass(frozen=True, slots=True)
 class Exchange:
-    """One thing that a device was sent, and what it answered.
+    """One line or request that was sent to a device, and its answer.
 
-    ``device`` is its name in the inventory; ``prompt``: where a line was typed, empty for a request; ``sent`` is empty
-    for a session that could not be made. ``answer`` is what the parsers were given. ``status`` and ``date`` are the
-    status and the header of that name of an HTTP answer. ``failed`` is the class name of the error in place of an answer,
-    ``why`` its sentence. The moments are of our own clock, seconds since the epoch.
+    ``device``: its name in the inventory. ``prompt``: the prompt at which a line was typed; empty for a request.
+    ``sent``: empty if the session could not be opened. ``answer``: the text that the parsers got. ``status`` and
+    ``date``: the status and the ``Date`` header of an HTTP answer. ``failed``: the class name of the error, if there was
+    no answer. ``why``: the message of the error. ``asked_at`` and ``answered_at`` are by the clock of this program,
+    seconds since the epoch.
     """
 
     device: str
@@ -34,20 +35,20 @@ class Exchange:
 
 
 class Witness(Protocol):
-    """Gets each exchange, in the order in which they end. Must not raise."""
+    """Receives each exchange, in the order in which the exchanges end. Must not raise."""
 
     def heard(self, exchange: Exchange) -> None:
-        """One more."""
+        """Receive one more exchange."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class Explanation:
-    """What a family knows of its exchanges.
+    """The knowledge of a family about its exchanges.
 
-    ``names_in``: what is in one as the name, address or number of something that belongs to its owner, as it is
-    written there. ``words``: the devices' own words, in lower case, which are no such name wherever they are.
-    ``refusal``: in which words the device refused, or empty.
+    ``names_in``: the names, addresses and numbers in an exchange that belong to the owner of the device, exactly as
+    written. ``words``: words of the devices themselves, in lower case, which are never such names. ``refusal``: the words
+    with which the device refused, or empty.
     """
 
     names_in: Callable[[Exchange], Iterable[str]]

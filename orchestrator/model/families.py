@@ -1,7 +1,7 @@
-"""What a family says of itself: the one door through which a kind of replicated system comes into the program.
+"""The declaration of a family: the only way to add a kind of replicated system to the program.
 
-A distribution names its families in the entry point group ``failover.families``; each is an object of ``Family``, or of a
-subclass that offers more. What it does not offer, every command says in a sentence.
+A distribution names its families in the entry point group ``failover.families``. Each is an object of ``Family``, or of a
+subclass that offers more. If a family does not offer something, every command that needs it says so in a sentence.
 """
 
 from __future__ import annotations
@@ -20,21 +20,21 @@ from orchestrator.model.fences import FenceKind
 from orchestrator.model.installed import installed, installed_as
 from orchestrator.model.reading import Reading
 
-# By action and argument, for each value of the argument: facets, and fields that have none.
+# By action and argument, for each value of the argument: facets, and fields without a facet.
 Makes = Mapping[tuple[str, str], Mapping[str, Mapping[str, bool]]]
 
-# The folder beside this package, in a checkout as in an installed wheel. Not whatever ``runbooks`` the import path finds
-# first: a folder of that name in the working directory must not replace a shipped procedure.
+# The folder beside this package, in a checkout and in an installed wheel. The import path is not searched for the folder:
+# a folder ``runbooks`` in the working directory must not replace a shipped procedure.
 SHIPPED = Path(str(resources.files("orchestrator"))).parent / "runbooks"
 
 
 @dataclass(frozen=True, slots=True)
 class Words:
-    """What people call its things. ``service``: what fails over on its own. ``backlog``: what is queued for the mate, in
-    the singular (``message``, ``byte``); empty: not known. ``none_serves``: that no site serves; ``outage``: the same as
-    what was so for some time. ``keeps``: what a lost site takes with it.
-    ``link_down``: that the link does not hold. ``blocked``: that a site that serves refuses writes while its mate is
-    away.
+    """The words of a family for people. ``service``: the unit that fails over by itself. ``backlog``: the unit of the
+    queue for the mate, in the singular (``message``, ``byte``); empty: unknown. ``none_serves``: the text for a pair
+    where no site serves. ``outage``: the text for a time during which no site served. ``keeps``: the data that is lost
+    with a lost site. ``link_down``: the text for a broken link. ``blocked``: the text for a serving site that refuses
+    writes while its mate is away.
     """
 
     service: str = "service"
@@ -51,14 +51,14 @@ class Words:
 class Family:
     """One kind of replicated system.
 
-    ``runbooks``: the folder that holds its procedures as ``<kind>.yaml``, or None. ``comparisons``: the
-    rules that its runbooks compare both sites by. ``makes``: by action and argument, for each value of the argument,
-    the facets that a site has once it has obeyed; an action that needs no argument for that is named with an empty one.
-    ``implies``: the same of what follows from that: a server that was stopped serves no client.
-    ``fences``: what the fence plan of a site may name, by its key. ``adapters``: by name, those that it brings itself,
-    beside what distributions offer. ``model``: fields that are true or false and have no facet, with their values at the
-    source and at the target while the pair is well. ``asked_while``: by reading and action, the fields that a site has to
-    have so that it is answered, and obeyed.
+    ``runbooks``: the folder that holds its procedures as ``<kind>.yaml``, or None. ``comparisons``: the rules by which
+    its runbooks compare both sites. ``makes``: by action and argument, for each value of the argument, the facets of a
+    site after the action took effect. The argument is empty if the effect does not depend on one. ``implies``: like
+    ``makes``, for the consequences: a stopped server serves no client. ``fences``: the ways to fence that the fence plan
+    of a site may name, by key. ``adapters``: by name, the adapters of the family itself, besides those that distributions
+    offer. ``model``: true-or-false fields without a facet, with their values at the source and at the target while the
+    pair is well. ``asked_while``: by reading or action, the fields with the values that a site must have. Otherwise the
+    site does not answer the reading, or does not obey the action.
     """
 
     name: str
@@ -75,31 +75,31 @@ class Family:
 
     @property
     def surveyed(self) -> Sequence[str]:
-        """The readings that show how a pair is: those with facets that steps do not read alone."""
+        """The readings that show the state of a pair: readings with facets that are not only for steps."""
         return [name for name, model in self.readings.items() if model.facets and model.surveyed]
 
     def offers(self, facet: Facet) -> bool:
-        """Has any of its readings this facet?"""
+        """Does any reading of the family have this facet?"""
         return any(facet in model.facets for model in self.readings.values())
 
     def unit_of(self, facet: Facet) -> str:
-        """What the number with ``facet`` counts, in the singular; empty: unknown."""
+        """The unit of the number with ``facet``, in the singular; empty: unknown."""
         return next((model.unit for model in self.readings.values() if facet in model.facets), "")
 
 
 def family_called(name: str) -> Family | None:
     """The installed family of this name, or None."""
-    # ``installed`` has seen that it has the parts of one; a plug-in need not inherit.
+    # ``installed`` has checked that the object has the needed parts. A plug-in need not inherit from ``Family``.
     return cast("Family | None", installed_as(name))
 
 
 def known_families() -> Sequence[str]:
-    """The names of those that are installed and can be used, sorted."""
+    """The names of the families that are installed and can be used, sorted."""
     return sorted(installed().families)
 
 
 def needed_family(name: str) -> Family:
-    """The installed family of this name. Raises ``DefinitionError`` that says why there is none."""
+    """The installed family of this name. Raises ``DefinitionError`` with the reason if there is none."""
     family = family_called(name)
     if family is None:
         why = installed().problems.get(name, "no distribution offers it")
@@ -111,14 +111,16 @@ def needed_family(name: str) -> Family:
 
 
 def made(family: str, action: str, args: Mapping[str, str], facet: Facet) -> bool | None:
-    """Has a site this facet once it has obeyed the action? None: the action changes nothing of that, or is not known.
+    """Does a site have this facet after the action took effect? None: the action does not change the facet, or is
+    unknown.
 
-    A runbook of the operator's own has no family of its name; then any family that knows the action answers.
+    If no family of this name is installed, as with an operator's own runbook, the first family that knows the action
+    counts.
     """
     named = family_called(family)
     asked = [named] if named is not None else [family_called(one) for one in known_families()]
     for one in asked:
-        # A plug-in need not have all parts of a family.
+        # A plug-in may lack parts of a family.
         implied = made_by(getattr(one, "implies", {}), action, args)
         after = {} if one is None else {**implied, **made_by(one.makes, action, args)}
         if facet in after:
@@ -127,7 +129,7 @@ def made(family: str, action: str, args: Mapping[str, str], facet: Facet) -> boo
 
 
 def made_by(makes: Makes, action: str, args: Mapping[str, str]) -> Mapping[str, bool]:
-    """The facets, and the fields without one, that a site has once it has obeyed this call."""
+    """The facets, and the fields without a facet, that a site has after this call took effect."""
     found: dict[str, bool] = {}
     for name, value in ("", ""), *args.items():
         found.update(makes.get((action, name), {}).get(value, {}))
@@ -135,13 +137,13 @@ def made_by(makes: Makes, action: str, args: Mapping[str, str]) -> Mapping[str, 
 
 
 def words_of(family: str) -> Words:
-    """How the things of a family are called; of one that is not installed, in general words."""
+    """The words of a family; general words if the family is not installed."""
     found = family_called(family)
     return Words() if found is None else found.words
 
 
 def amount(number: int | None, family: str) -> str:
-    """``1,200 messages``, or the number alone where it is not known what is counted; ``family``: of the runbook."""
+    """A number with its unit, such as ``1,200 messages``, or alone if the unit is unknown. ``family``: of the runbook."""
     unit = words_of(family).backlog
     if not unit:
         return "an unknown number" if number is None else f"{number:,}"

@@ -1,6 +1,6 @@
 """The ways of a family to keep clients off a failed site, as the fence plan of an inventory names them.
 
-Beside them every site may be fenced by a ``command`` of the operator's own, or by what a person does and then attests.
+Besides these, every site may be fenced by the operator's own ``command``, or by a person who then attests it.
 """
 
 from __future__ import annotations
@@ -13,10 +13,10 @@ from orchestrator.model.installed import installed
 
 @dataclass(frozen=True, slots=True)
 class FenceKind:
-    """``does``: what it does, in words; ``action`` shuts the site, and ``reading`` shows that it is shut.
+    """One way to fence. ``does``: its effect, in words. ``action`` shuts the site, and ``reading`` shows that it is shut.
 
-    ``pattern``: what its value looks like, and ``says``: the same for a person; without a pattern it is ``true``.
-    ``published``: the JSON Schema of inventories names it.
+    ``pattern``: the pattern of its value in a fence plan, and ``says``: the pattern in words for a person. Without a
+    pattern the value is ``true``. ``published``: the JSON Schema of inventories names this way.
     """
 
     does: str
@@ -28,7 +28,8 @@ class FenceKind:
 
 
 def known_fences(own: str = "") -> Mapping[str, FenceKind]:
-    """By name, those of the installed families; of two with one name, that of the family ``own``."""
+    """By name, the ways to fence of the installed families. If two have the same name, that of the family ``own``
+    counts."""
     found: dict[str, FenceKind] = {}
     families = installed().families
     for family in (*families.values(), families.get(own)):

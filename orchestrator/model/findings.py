@@ -1,4 +1,4 @@
-"""What a check found: one shape for lint, readiness and validation, printed as text or JSON alike."""
+"""The findings of checks: one model for lint, readiness and validation, printed as text or as JSON."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from orchestrator.counting import counted
 
 
 class Level(StrEnum):
-    """How much a finding matters. ``unknown`` is a check that could not be made; it is never ``ok``."""
+    """How much a finding matters. ``unknown``: the check could not be made, which is never ``ok``."""
 
     ERROR = "error"
     WARNING = "warning"
@@ -20,7 +20,7 @@ class Level(StrEnum):
 
 
 class Finding(BaseModel):
-    """One thing found. ``code`` is stable for machines; ``message`` is a sentence; ``hint`` says what to do."""
+    """One finding. ``code`` is stable, for machines. ``message`` is a sentence. ``hint`` says what to do."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
@@ -38,12 +38,13 @@ class Finding(BaseModel):
 
 
 _ORDER = (Level.ERROR, Level.UNKNOWN, Level.WARNING, Level.NOTE)
-# One mistake that a whole file repeats must not become a separate file.
+# A mistake that a whole file repeats must not fill the output.
 SHOWN_MAX = 100
 
 
 def first_of(findings: Sequence[Finding]) -> Sequence[Finding]:
-    """As many as a person reads, those that matter most if there are more; then the last one says how many are left."""
+    """At most ``SHOWN_MAX`` findings. If there are more, those that matter most, and a last one with the number of the
+    others."""
     if len(findings) <= SHOWN_MAX:
         return findings
     shown = sorted(findings, key=lambda finding: _ORDER.index(finding.level))[:SHOWN_MAX]

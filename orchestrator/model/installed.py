@@ -1,8 +1,8 @@
 """The families that are installed, as their distributions offer them: entry points of the group ``failover.families``.
 
-The name of an entry point is the name of the family; its value is an object that ``families`` describes. Built-ins and
-third parties come through the same door. Families that files declare are offered by whoever finds the files (``offer``).
-A family that cannot be imported does not block the others: ``problems`` says why it is missing.
+The name of an entry point is the name of the family. Its value is an object that ``families`` describes. Built-in
+families and families of third parties are loaded in the same way. The code that finds family files offers their families
+(``offer``). A family that cannot be imported does not block the others: ``problems`` says why it is missing.
 """
 
 from __future__ import annotations
@@ -20,22 +20,22 @@ _NEEDED = ("words", "readings", "runbooks")
 
 @dataclass(frozen=True, slots=True)
 class Installed:
-    """What was found: ``families`` by name, and by name why one cannot be used."""
+    """The families that were found. ``families``: by name. ``problems``: by name, why a family cannot be used."""
 
     families: Mapping[str, object]
     problems: Mapping[str, str]
 
 
 _offered: dict[str, Callable[[], object]] = {}
-# Families as the record of a run has them, by name: what they were when it started.
+# Families from the record of a run, by name, as they were when the run started.
 _recorded: dict[str, object] = {}
 _forget: list[Callable[[], None]] = []
 Remembered = TypeVar("Remembered", bound=Callable[..., Any])
 
 
 def offer(source: str, load: Callable[[], object]) -> None:
-    """Make a family known besides. ``source`` names where it comes from, and is offered once; ``load`` makes it when the
-    families are first asked for, and may raise."""
+    """Make one more family known. ``source``: where the family comes from; a source is offered only once. ``load`` makes
+    the family when the families are first needed, and may raise."""
     if source not in _offered:
         _offered[source] = load
         for forget in _forget:
@@ -44,7 +44,7 @@ def offer(source: str, load: Callable[[], object]) -> None:
 
 @contextmanager
 def offered(source: str, load: Callable[[], object]) -> Iterator[None]:
-    """``offer``, within this block only; nothing where ``source`` is offered already."""
+    """``offer``, only within this block. Does nothing if ``source`` is offered already."""
     if source in _offered:
         yield
         return
@@ -58,7 +58,8 @@ def offered(source: str, load: Callable[[], object]) -> Iterator[None]:
 
 
 def offer_recorded(name: str, family: object) -> None:
-    """Make a family known as the record of a run has it. It takes the place of one that a file declares now."""
+    """Make a family known as the record of a run has it. This family replaces one of the same name that a file
+    declares."""
     if _recorded.get(name) != family:
         _recorded[name] = family
         for forget in _forget:
@@ -66,7 +67,7 @@ def offer_recorded(name: str, family: object) -> None:
 
 
 def remembered(function: Remembered) -> Remembered:
-    """As ``functools.cache``, until another family is offered."""
+    """Like ``functools.cache``, but the cache is cleared when a family is offered."""
     made = cache(function)
     _forget.append(made.cache_clear)
     return made  # type: ignore[return-value]
@@ -74,7 +75,7 @@ def remembered(function: Remembered) -> Remembered:
 
 @remembered
 def installed() -> Installed:
-    """All of them, imported once."""
+    """All families, imported once."""
     families, problems = dict(distributed().families), dict(distributed().problems)
     families = {**_recorded, **families}
     for source, load in _offered.items():
@@ -101,7 +102,7 @@ def installed_as(name: str) -> object | None:
 
 @cache
 def distributed() -> Installed:
-    """Those that distributions offer, without any that a file declares."""
+    """The families that distributions offer, without those that files declare."""
     families: dict[str, object] = {}
     problems: dict[str, str] = {}
     offered: dict[str, EntryPoint] = {}
@@ -120,7 +121,7 @@ def distributed() -> Installed:
 
 
 def _load(entry: EntryPoint) -> tuple[object, str]:
-    """The family, or why there is none."""
+    """The family, or a text that says why there is none."""
     try:
         found: object = entry.load()
     except Exception as error:  # noqa: BLE001 - importing runs code of others, which may raise anything

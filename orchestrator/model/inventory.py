@@ -1,10 +1,10 @@
-"""The inventory: sites, their devices, the pairs between which services move, and who is told of a run's events.
+"""The inventory: sites, their devices, the pairs between which services move, and the hooks that get a run's events.
 
-A site also has its fence plan: how clients are kept off it once it has failed, formalised before the day
+A site also has its fence plan: how to keep clients off the site once it has failed, written down in advance
 (docs/sources/solace-procedure.md, uncontrolled 2).
 
-Secrets are never in here, only references to them (environment variable, file, command, prompt). An inline password is
-accepted with a warning, because a first try must be possible, and is a ``SecretStr`` that prints as stars.
+The inventory contains no secrets, only references to them (environment variable, file, command, prompt). An inline
+password is accepted with a warning, for a simple first try. It is a ``SecretStr``, which prints as stars.
 """
 
 from __future__ import annotations
@@ -27,23 +27,23 @@ from pydantic import (
 from orchestrator.model.fences import known_fences
 from orchestrator.model.runbook import Duration
 
-# A name becomes part of a device command: control characters, quotes, ';' and the like never get that far.
+# A name becomes part of a device command, so control characters, quotes, ';' and the like are refused.
 SERVICE_NAME = r"^[^\s\"'`;?*<>&|\\\x00-\x1f\x7f][^\"'`;?*<>&|\\\x00-\x1f\x7f]{0,31}$"
 
 ServiceName = Annotated[str, StringConstraints(pattern=SERVICE_NAME)]
 SiteName = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9][A-Za-z0-9_.-]{0,62}$")]
 
-# Longer than an hour no one waits for one answer; and no socket can be told of more than 24 days.
+# More than an hour is too long to wait for one answer, and a socket accepts at most 24 days.
 Patience = Annotated[float, Field(gt=0, le=3600)]
 
-# Plain http to this very machine only; no account or password, since a URL is recorded with each run.
+# Plain http only to this machine. No account or password, since the URL is recorded with each run.
 WEBHOOK_URL = (
     r"^(?:https://(?:[A-Za-z0-9](?:[A-Za-z0-9.-]*[A-Za-z0-9])?|\[[0-9A-Fa-f:.]+\])"
     r"|http://(?:localhost|127(?:\.[0-9]{1,3}){3}|\[::1\]))"
     r"(?::[0-9]{1,5})?(?:[/?][\x21\x22\x24-\x7e]*)?$"
 )
-# What a hook may be told of: the kinds of orchestrator/model/events.py, ``gate.asked`` for gate.opened, and ``*`` for
-# all.
+# The events that a hook may get: the kinds of orchestrator/model/events.py, ``gate.asked`` for gate.opened, and ``*``
+# for all.
 HookEvent = Literal[
     "*",
     "run.created",
@@ -95,7 +95,8 @@ class _Strict(BaseModel):
 
 
 class _SecretSource(_Strict):
-    """Exactly one of its fields. ``command``: an argument list that prints the secret; there is no shell."""
+    """The place of a secret: exactly one of these. ``command``: an argument list that prints the secret, without a
+    shell."""
 
     env: str | None = None
     file: str | None = None
@@ -110,14 +111,15 @@ class _SecretSource(_Strict):
 
 
 class SecretRef(_SecretSource):
-    """Where a secret is: exactly one of these. ``command``: an argument list that prints it; there is no shell."""
+    """The place of a secret: exactly one of these. ``command``: an argument list that prints the secret, without a
+    shell."""
 
     prompt: Literal[True] | None = None
     inline: SecretStr | None = None
 
 
 class Login(_Strict):
-    """How to log in. With ``key_file`` the password, if any, is the key's passphrase."""
+    """How to log in. With ``key_file``, the password, if given, is the passphrase of the key."""
 
     username: str
     password: SecretRef | None = None
@@ -125,7 +127,7 @@ class Login(_Strict):
 
 
 class Device(_Strict):
-    """One node of a site. ``host_key`` pins ``<type> <base64>``; without it known_hosts decides."""
+    """One node of a site. ``host_key`` pins ``<type> <base64>``. Without it, known_hosts decides."""
 
     name: str
     address: str = ""
@@ -135,7 +137,7 @@ class Device(_Strict):
 
 
 class Also(_Strict):
-    """One more adapter of the same site. What is left out is as the site has it, but for ``options``."""
+    """One more adapter of the same site. Missing keys have the values of the site, except ``options``."""
 
     adapter: str
     devices: tuple[Device, ...] | None = Field(default=None, min_length=1)
@@ -152,11 +154,11 @@ class Also(_Strict):
 
 
 class FenceOption(BaseModel):
-    """One way to keep clients off a failed site: ``command``, ``attest``, or one that a family brings.
+    """One way to keep clients off a failed site: ``command``, ``attest``, or a way of the family.
 
-    ``command``: a command of the site's adapter ``local``; its own check proves it. ``attest``: what a person has to do,
-    and then attests. Which others there are, and what their values are, lint knows (``orchestrator.model.fences``): a
-    record of a family that is not installed has to be read anyway.
+    ``command``: a command of the site's adapter ``local``, proven by its own check. ``attest``: the task that a person
+    has to do, and then attests. Lint checks the other ways and their values (``orchestrator.model.fences``), not this
+    model: a record of a family that is not installed must still be readable.
     """
 
     model_config = ConfigDict(frozen=True, extra="allow")
@@ -167,7 +169,7 @@ class FenceOption(BaseModel):
     @model_validator(mode="before")
     @classmethod
     def _given(cls, data: Any) -> Any:
-        """Records of earlier versions have every kind, absent ones as null."""
+        """Remove absent kinds: records of earlier versions have every kind, and absent kinds as null."""
         return {name: one for name, one in data.items() if one is not None} if isinstance(data, Mapping) else data
 
     @model_validator(mode="after")
@@ -183,25 +185,25 @@ class FenceOption(BaseModel):
 
     @property
     def kind(self) -> str:
-        """Which way it is."""
+        """``command``, ``attest``, or the key of a way of the family."""
         return next(iter(self._ways))
 
     @property
     def value(self) -> Any:
-        """What it says: a text, or ``True``."""
+        """The value of the way: a text, or ``True``."""
         return self._ways[self.kind]
 
     @property
     def is_of_family(self) -> bool:
-        """Is it neither a command nor an attestation?"""
+        """Is it a way of the family, so neither ``command`` nor ``attest``?"""
         return self.kind not in FenceOption.model_fields
 
 
 class Site(_Strict):
-    """A data centre's side. Two ``devices`` are an HA pair: the one that serves is found again for each step.
+    """One site of a pair. Two ``devices`` are an HA pair: the serving device is determined again for each step.
 
-    ``also`` are further adapters of the same site: each reading and action goes to the first that has it. ``fence`` is
-    the site's fence plan, the preferred way first.
+    ``also``: further adapters of the same site. Each reading and action goes to the first adapter that offers it.
+    ``fence``: the fence plan of the site, the preferred way first.
     """
 
     name: SiteName = ""
@@ -238,17 +240,17 @@ class Site(_Strict):
 
     @property
     def parts(self) -> tuple[Site, ...]:
-        """The site as each of its adapters sees it, in the order in which they are asked."""
+        """The site for each of its adapters, in the order in which the adapters are asked."""
         own = self.model_copy(update={"also": ()})
         return (own, *(_part(own, one) for one in self.also))
 
     @property
     def own_fence(self) -> FenceOption | None:
-        """The way of its family that the fence plan prefers, or None."""
+        """The first way of the family in the fence plan, or None."""
         return next((option for option in self.fence if option.is_of_family), None)
 
     def fenced_by(self, kind: str) -> FenceOption | None:
-        """The option of that kind in the fence plan, or None."""
+        """The option of this kind in the fence plan, or None."""
         return next((option for option in self.fence if option.kind == kind), None)
 
 
@@ -269,7 +271,7 @@ _ALL_COMMANDS: tuple[ApprovedCommand, ...] = ("controlled", "uncontrolled", "res
 
 
 class ApprovalPolicy(_Strict):
-    """Four eyes: so many other people have to agree to a run of these commands before it starts."""
+    """The approval that runs of these commands need: ``needed`` other people must approve before a run starts."""
 
     needed: int = Field(ge=1, le=10)
     within: Duration = 3600.0
@@ -287,10 +289,10 @@ class ApprovalPolicy(_Strict):
 class Pair(_Strict):
     """Two sites that replicate to each other. The first is the home site: a planned move starts from it.
 
-    ``services`` lists what ``--all`` means; a name that is not listed is refused, so that a slip of the keyboard
-    cannot move a stranger. ``transaction_wait``: how long transaction managers get for transactions that were
-    completed heuristically, before these are deleted (docs/sources/solace-procedure.md, controlled 6); None: the
-    runbook's ``delay``.
+    ``services``: the services that ``--all`` moves. A name that is not listed is refused, so that a typing error cannot
+    move another service. ``transaction_wait``: how long transaction managers may handle transactions that were completed
+    heuristically, before these are deleted (docs/sources/solace-procedure.md, controlled 6). None: the ``delay`` of the
+    runbook.
     """
 
     name: SiteName
@@ -307,22 +309,23 @@ class Pair(_Strict):
         return sites
 
     def mate_of(self, site: str) -> str:
-        """The other one of the two sites."""
+        """The other site of the pair."""
         return self.sites[1] if site == self.sites[0] else self.sites[0]
 
 
 class HookSecret(_SecretSource):
-    """Where the secret of a webhook is: ``env``, ``file`` or ``command``. No one is asked for it while a run continues,
-    and it is never recorded, so ``prompt`` and ``inline`` are not offered."""
+    """The place of a webhook's secret: ``env``, ``file`` or ``command``. ``prompt`` and ``inline`` are not offered: a
+    person cannot be asked for the secret while a run continues, and the secret is never recorded."""
 
     @property
     def reference(self) -> SecretRef:
-        """The same as any other reference."""
+        """The same place as a ``SecretRef``."""
         return SecretRef(env=self.env, file=self.file, command=self.command)
 
 
 class Webhook(_Strict):
-    """Where events are posted. ``ca_file``: PEM file of the only CA to trust; without it, those of the system."""
+    """The URL that events are posted to. ``ca_file``: PEM file of the only trusted CA. Without it, the CAs of the
+    system."""
 
     url: Annotated[str, StringConstraints(pattern=WEBHOOK_URL)]
     secret: HookSecret
@@ -330,7 +333,8 @@ class Webhook(_Strict):
 
 
 class Hook(_Strict):
-    """Who is told of which events: a ``command`` (an argument list, never a shell's line) or a ``webhook``."""
+    """A receiver of events: a ``command`` (an argument list, never a line for a shell) or a ``webhook``. ``on``: the
+    kinds of events."""
 
     name: SiteName
     on: tuple[HookEvent, ...] = Field(min_length=1)
@@ -353,7 +357,7 @@ class Hook(_Strict):
 
 
 class Inventory(_Strict):
-    """All that can be moved, where to, and who is told of it."""
+    """All sites, the pairs with the services that can be moved, and the hooks."""
 
     sites: Mapping[SiteName, Site]
     pairs: tuple[Pair, ...] = Field(min_length=1)
@@ -384,9 +388,9 @@ class Inventory(_Strict):
 
 @lru_cache(
     maxsize=256
-)  # asked for every device of every service of a run, and an address takes long to tell from a name
+)  # called for every device of every service of a run, and it is slow to distinguish an address from a name
 def is_this_machine(host: str) -> bool:
-    """Does ``host``, a name or an address, stay on this machine?"""
+    """Is ``host``, a name or an address, this machine?"""
     if host == "localhost":
         return True
     try:

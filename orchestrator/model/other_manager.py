@@ -1,6 +1,6 @@
-"""Whether a manager beside this program may act at a site: what each reading says of the one it knows, and all together.
+"""Whether another manager besides this program may act at a site: by each reading of a manager, and for all managers.
 
-A family may know several (a Sentinel, a cluster manager), each by a reading of its own with the facet ``pilot``.
+A family may know several managers (a Sentinel, a cluster manager), each by its own reading with the facet ``pilot``.
 """
 
 from __future__ import annotations
@@ -12,7 +12,8 @@ from orchestrator.model.facets import Facet
 from orchestrator.model.outcome import Failure
 from orchestrator.model.reading import Reading, ReadingModel
 
-# The reading that all of them make together, and its field and that of a single reading which steps compare with.
+# The name of the combined reading of all managers, and of the field that steps check. The combined reading and the single
+# readings have this field.
 OTHER_MANAGER = "other_manager"
 # The field of a single reading that says why its manager is unknown.
 MANAGER_WHY = "other_manager_why"
@@ -25,7 +26,7 @@ _WORST_FIRST: tuple[ManagerState, ...] = ("acts", "unknown", "none", "unasked")
 
 
 class Manager(ReadingModel):
-    """One of them. ``name``: as its family calls it; ``who``: as it calls itself; ``why``: what was not read."""
+    """One manager. ``name``: its name in the family. ``who``: its own name. ``why``: why its state is unknown."""
 
     name: str
     state: ManagerState
@@ -34,18 +35,18 @@ class Manager(ReadingModel):
 
     @property
     def called(self) -> str:
-        """How a sentence names it."""
+        """The name of the manager in a sentence."""
         return self.who or self.name.replace("_", " ")
 
     @property
     def unknown_why(self) -> str:
-        """How a sentence names one of which nothing is known."""
+        """The text for a manager whose state is unknown: its name, with the reason."""
         return f"{self.called}: {self.why}" if self.why else self.called
 
 
 class OtherManager(Reading):
-    """``other_manager``: may any manager beside this program act at the site? Made by the fleet from every reading with
-    the facet ``pilot``; one that acts counts before one that is unknown, and that before none."""
+    """``other_manager``: whether any other manager may act at the site. The fleet makes it from every reading with the
+    facet ``pilot``. The worst state counts: ``acts`` before ``unknown``, before ``none``, before ``unasked``."""
 
     facets: ClassVar[Mapping[Facet, str]] = {Facet.PILOT: OTHER_MANAGER}
 
@@ -54,29 +55,29 @@ class OtherManager(Reading):
     managers: tuple[Manager, ...] = ()
 
     def remark(self, names: Collection[str]) -> str:
-        """Who may act, and of whom that is unknown."""
+        """The managers that may act, and the managers of which that is unknown."""
         return in_a_sentence(self.managers) if OTHER_MANAGER in names else ""
 
 
 def in_a_sentence(managers: Sequence[Manager]) -> str:
-    """Who may act, and of whom that is unknown; empty: nothing of either."""
+    """The managers that may act, and the managers of which that is unknown; empty: none of either."""
     told = [f"{one.called} may act" for one in managers if one.state == "acts"]
     told += [f"unknown of {one.unknown_why}" for one in managers if one.state == "unknown"]
     return "; ".join(told)
 
 
 def name_of_manager(model: type[Reading]) -> str:
-    """What the manager that this reading shows is called; empty: it shows none."""
+    """The name of the manager that this reading shows; empty: the reading shows no manager."""
     return model.pilot_field or model.facets.get(Facet.PILOT, "").lstrip("_")
 
 
 def shows_only_a_manager(model: type[Reading]) -> bool:
-    """Does it show nothing else, so that a failure of it leaves nothing else unknown?"""
+    """Does the reading show only a manager, so that its failure leaves nothing else unknown?"""
     return set(model.facets) == {Facet.PILOT}
 
 
 def manager_in(model: type[Reading], found: Reading | Failure | None) -> Manager:
-    """What one reading says of the manager that it shows."""
+    """The manager that one reading shows."""
     name = name_of_manager(model)
     if not isinstance(found, Reading):
         return Manager(name=name, state="unknown", why="it was not read" if found is None else found.text)
@@ -89,5 +90,5 @@ def manager_in(model: type[Reading], found: Reading | Failure | None) -> Manager
 
 
 def worst(managers: Sequence[Manager]) -> ManagerState:
-    """What all of them come to."""
+    """The worst state among ``managers``."""
     return next((one for one in _WORST_FIRST if any(said.state == one for said in managers)), "unknown")

@@ -1,4 +1,4 @@
-"""How a reading or an action ended: data that records hold, and that every adapter answers with."""
+"""The outcome of a reading or an action: data that every adapter returns, and that records hold."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from orchestrator.errors import (
 
 
 class Failure(BaseModel):
-    """A reading that was not had. ``kind`` is the error's class name; ``definite`` means the device answered."""
+    """A reading that failed. ``kind``: the class name of the error. ``definite``: the device gave a definite answer."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
@@ -26,7 +26,7 @@ class Failure(BaseModel):
 
     @classmethod
     def of(cls, error: AdapterError) -> Failure:
-        """The data of an adapter's error; the caller has redacted nothing, the journal's door does."""
+        """The data of an adapter's error. The text is not redacted yet: the journal redacts it before it writes."""
         return cls(
             kind=type(error).__name__,
             text=str(error),
@@ -37,9 +37,9 @@ class Failure(BaseModel):
 
 
 class Effect(StrEnum):
-    """How a call of an action ended, by the one question that matters: could the device have obeyed?"""
+    """How a call of an action ended. The values differ in whether the device could have obeyed."""
 
     ACCEPTED = "accepted"  # the device took the command and reported no error; a reading must still confirm it
     REJECTED = "rejected"  # the device answered no; it did not obey
-    NOT_SENT = "not-sent"  # the command never left; it may be tried again
-    DOUBTFUL = "doubtful"  # it may have obeyed; only a reading can tell
+    NOT_SENT = "not-sent"  # the command was not sent; it may be tried again
+    DOUBTFUL = "doubtful"  # the device may have obeyed; only a reading can show it

@@ -1,4 +1,4 @@
-"""Where a service is: its devices, by which a pair is known whatever an inventory calls it. It must not connect."""
+"""The place of a service: its devices, which identify a pair under any name in an inventory. No connections are made."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ from hashlib import sha256
 from orchestrator.model import events as ev
 from orchestrator.model.inventory import Device, Site, is_this_machine
 
-# Characters of a place that are kept as they are: with a service's name it fits into the column of a server.
+# Longest place that is kept as text, in characters: with a service name it must fit into a database column.
 _PLACE_MAX = 300
 
 
 def service_place(service: str, sites: Iterable[Site]) -> str:
-    """Which service this is, whatever the inventory calls the sites it is at, and however it speaks to them.
+    """The identity of a service: its name and its devices, independent of the site names and adapters in the inventory.
 
-    What it cannot know: that a host's name and its address are the same device.
+    Limitation: the name of a host and its address count as different devices.
     """
     devices = sorted(_place(device) + str(site.options.get("world", "")) for site in sites for device in site.devices)
     place = ",".join(devices)
@@ -25,17 +25,18 @@ def service_place(service: str, sites: Iterable[Site]) -> str:
 
 
 def _place(device: Device) -> str:
-    """A device is the same over every port; but on this machine, where labs and tunnels have one address for all."""
+    """The identity of a device: its host, without the port. On this machine the port is included, because all labs and
+    tunnels have the same address here."""
     host = (device.address or device.name).lower()
     return f"{host}:{device.port}" if is_this_machine(host) else host
 
 
 def place_of(plan: ev.Plan) -> str:
-    """Where a run is, in either direction."""
+    """The place of a run, equal for both directions."""
     return pair_place([plan.inventory.sites[name] for name in (plan.source, plan.target)])
 
 
 def pair_place(sites: Sequence[Site]) -> str:
-    """The devices of both sites, and how they are spoken to: an interface has its own pace."""
+    """The devices of both sites, with their adapters: each interface has its own speed."""
     ways = sorted("+".join([site.adapter, *sorted(one.adapter for one in site.also)]) for site in sites)
     return f"{service_place('', sites)} over {', '.join(ways)}"

@@ -1,4 +1,4 @@
-"""What a run is going to do, and what was decided before it started: stored whole with the run."""
+"""The plan of a run, with the decisions that were made before it started. The whole plan is stored with the run."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from orchestrator.model.runbook import Answer, Choice, Duration, Runbook, Side, 
 
 
 class Outcome(StrEnum):
-    """How a lane ends (docs/explanation/lifecycle.md), and, as the worst of its lanes, a run."""
+    """How a lane ends (docs/explanation/lifecycle.md). The outcome of a run is the worst outcome of its lanes."""
 
     DONE = "done"
     REVERTED = "reverted"
@@ -33,8 +33,9 @@ class _Strict(BaseModel):
 
 
 class Signed(_Strict):
-    """A person's word, signed by a key of theirs: ``key`` names it, ``signature`` is in Base64, ``at`` is when it
-    was reported by their clock, whole seconds since the epoch. What is signed is in ``signing``."""
+    """The signature of a person under a vote or a decision. ``key``: the name of the key. ``signature``: Base64. ``at``:
+    when the person signed, by the clock of that person, whole seconds since the epoch. ``signing`` defines the signed
+    text."""
 
     key: str
     signature: str
@@ -42,8 +43,8 @@ class Signed(_Strict):
 
 
 class Ruling(_Strict):
-    """A decision and why it was made. ``by`` is what a person is called, or ``policy``; ``account`` and ``uid`` whose
-    process said so, as the system knows it. ``file``: SHA-256 of the file that the decision came from."""
+    """A decision and its reason. ``by``: the name of a person, or ``policy``. ``account`` and ``uid``: the owner of the
+    process that sent the decision, from the operating system. ``file``: SHA-256 of the file with the decision."""
 
     choice: Answer
     reason: str
@@ -55,7 +56,8 @@ class Ruling(_Strict):
 
 
 class Who(NamedTuple):
-    """Who acts: ``by`` as they want to be called, and whose process it is, as the system knows it."""
+    """The person who acts. ``by``: the name that the person gives. ``account`` and ``uid``: the owner of the process,
+    from the operating system."""
 
     by: str
     account: str = ""
@@ -63,10 +65,10 @@ class Who(NamedTuple):
 
 
 class Policy(_Strict):
-    """What was decided in advance. ``on_gate``: gate name to choice; ``reasons``: gate name to why, where a person said;
-    ``reason``: why, of all the others: records from before there were ``reasons`` have it. ``transactions``: XID to its
-    ruling. ``timeout``: seconds from the start of the run after which every service that still can is rolled back;
-    None: no limit."""
+    """The decisions in advance. ``on_gate``: gate name to choice. ``reasons``: gate name to the reason, if a person gave
+    one. ``reason``: the reason for all other gates, in records of versions without ``reasons``. ``transactions``: XID to
+    its ruling. ``timeout``: seconds from the start of the run after which every service that can still be rolled back is
+    rolled back; None: no limit."""
 
     on_gate: Mapping[str, Choice] = Field(default_factory=dict)
     reasons: Mapping[str, str] = Field(default_factory=dict)
@@ -76,15 +78,16 @@ class Policy(_Strict):
     timeout: Duration | None = None
 
     def why(self, gate: str) -> str:
-        """Why this question was answered in advance as it was; empty where no one said."""
+        """The reason for the answer in advance to this gate; empty if nobody gave a reason."""
         return self.reasons.get(gate, self.reason)
 
 
 class Outage(_Strict):
-    """The fail-over that a fail-back undoes. ``at``: when, seconds since the epoch. ``run``: its record, if any.
+    """The fail-over that a fail-back undoes. ``at``: its time, seconds since the epoch. ``run``: its run, if recorded.
 
-    ``suspended``: replication was suspended since, so that messages were kept out of the queue; None when not known.
-    ``spool_lost``: the failed site came back without its message spool. ``skew`` seconds are allowed between clocks.
+    ``suspended``: replication was suspended since then, so messages did not enter the queue; None if unknown.
+    ``spool_lost``: the failed site came back without its message spool. ``skew``: the allowed difference between clocks,
+    seconds.
     """
 
     at: float
@@ -95,7 +98,7 @@ class Outage(_Strict):
 
 
 class Waves(_Strict):
-    """How many lanes start together. ``canary`` goes alone first; after ``max_failed`` failures, nothing starts."""
+    """How many lanes start together. ``canary`` starts first, alone. After ``max_failed`` failures no lane starts."""
 
     size: int = Field(ge=1)
     canary: str | None = None
@@ -103,11 +106,12 @@ class Waves(_Strict):
 
 
 class ApprovalRule(_Strict):
-    """Four eyes: ``needed`` other people agree to the plan ``within`` seconds of its being asked, or nothing starts.
+    """The approval that a plan needs: ``needed`` other people must approve it within the time, or nothing starts.
 
-    ``requester`` is the account that asked for the run. ``break_glass``: anybody may start without, by name and reason.
-    ``signed``: only words count that an approver of the machine's policy has signed; and decisions that are made after
-    the approval take another approver, too. Without it this is a second check, and proves nothing.
+    ``within``: seconds from the question. ``requester``: the account that asked for the run. ``break_glass``: any person
+    may start the run without approval, with a name and a reason. ``signed``: only votes count that an approver of the
+    machine's policy has signed, and grave decisions after the approval need another approver too. Without ``signed``, the
+    approval is a second check but no proof.
     """
 
     needed: int = Field(ge=1)
@@ -118,7 +122,7 @@ class ApprovalRule(_Strict):
 
 
 class Seen(_Strict):
-    """One reading of one side: a value or a failure. ``asked_at`` is when it was asked, seconds since the epoch."""
+    """One reading of one side: a value or a failure. ``asked_at``: when it was asked for, seconds since the epoch."""
 
     on: Side
     reading: str
@@ -128,16 +132,16 @@ class Seen(_Strict):
 
 
 class ReadBefore(_Strict):
-    """A reading of one service that was taken before the run was made: by a guard that waited for the site, or to count
-    what a failed site still holds. It may be old; ``seen.asked_at`` says how old."""
+    """A reading of one service that was taken before the run was created: by a guard that waited for the site, or to
+    count the backlog at a failed site. The reading may be old: ``seen.asked_at`` tells its age."""
 
     service: str
     seen: Seen
 
 
 class Prediction(_Strict):
-    """What earlier runs let expect: percentiles 5, 50 and 95 of ``n`` of them. Seconds that ``step`` takes, or with no
-    step messages a second that leave the queue. ``service`` None: of all services together."""
+    """A prediction from ``n`` earlier runs: percentiles 5, 50 and 95. The unit is seconds for the duration of ``step``.
+    Without a step, it is messages per second that leave the queue. ``service`` None: all services together."""
 
     step: str | None = None
     service: str | None = None
@@ -148,8 +152,9 @@ class Prediction(_Strict):
 
 
 class Plan(_Strict):
-    """What a run is going to do: stored whole with the run, so that ``resume`` needs nothing else. ``families``: those of
-    its sites that a file declares, as the file was. ``predictions``: what was expected of it before it started."""
+    """The plan of a run. The whole plan is stored with the run, so ``resume`` needs nothing else. ``families``: the
+    families of its sites that a file declares, as the file was then. ``predictions``: the expected durations before the
+    start."""
 
     runbook: Runbook
     inventory: Inventory
@@ -169,16 +174,16 @@ class Plan(_Strict):
 
     @property
     def digest(self) -> str:
-        """What an approval is bound to: SHA-256 over the whole plan as JSON, keys sorted, defaults left out."""
+        """The digest that approvals are bound to: SHA-256 over the whole plan as JSON, keys sorted, without defaults."""
         plain = self.model_dump(mode="json", exclude_defaults=True)
         return sha256(json.dumps(plain, sort_keys=True, separators=(",", ":")).encode()).hexdigest()
 
     def delay_of(self, step: Step) -> float:
-        """For how many seconds ``step`` leaves its items to others first: ``transaction_wait`` of the pair, if set, in
-        place of the ``delay`` of a step that has one."""
+        """For how many seconds others may handle the items of ``step`` first. If the step has a ``delay``, a
+        ``transaction_wait`` of the pair replaces it."""
         wait = next((pair.transaction_wait for pair in self.inventory.pairs if pair.name == self.pair), None)
         return step.delay if wait is None or not step.delay else wait
 
     def site_name(self, side: Side) -> str:
-        """The inventory's name of a side."""
+        """The name of a side in the inventory."""
         return self.source if side == "source" else self.target

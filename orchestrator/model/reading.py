@@ -1,7 +1,7 @@
-"""What every reading is: a frozen value that refuses unknown keys, and three-valued logic over its parts.
+"""The base of all readings: a frozen value that refuses unknown keys, with three-valued logic over its parts.
 
-A part may be ``None``, which means unknown. Nothing here may take unknown for false. ``matches`` compares a reading with
-the ``where`` of a runbook in three values: true, false, unknown.
+A part may be ``None``, which means unknown. Code in this module must never treat unknown as false. ``matches`` compares a
+reading with the ``where`` of a runbook; the result is true, false or unknown.
 """
 
 from __future__ import annotations
@@ -21,36 +21,36 @@ class ReadingModel(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     def is_mixed(self) -> bool:
-        """Do its parts say different things, as when one node of two has obeyed? Never said of what has no parts."""
+        """Do the parts of the reading differ, for example after only one of two nodes obeyed? False without parts."""
         return False
 
     def remark(self, names: Collection[str]) -> str:
-        """What a sentence about the values of ``names`` adds for a person; empty for most readings."""
+        """A text for people that is added to a sentence about the values of ``names``; empty for most readings."""
         return ""
 
     def means_something(self, name: str, *, is_alone: bool) -> bool:
-        """Has the field ``name`` a meaning beside its other values, so that ``None`` is an answer that is missing?
+        """Does the field ``name`` have a meaning with the present other values? If so, ``None`` is a missing answer.
         ``is_alone``: the site has one device."""
         del name, is_alone
         return True
 
 
 class Item(ReadingModel):
-    """One of many that a reading lists. ``argument``: what an action calls the one it works on. ``shown``: the fields
-    that a question about one shows."""
+    """One entry of a list in a reading. ``argument``: the name of the action's argument for the item. ``shown``: the
+    fields that a question about an item shows."""
 
     argument: ClassVar[str] = "item"
     shown: ClassVar[tuple[str, ...]] = ()
 
     @property
     def key(self) -> str:
-        """What an action names this item by, and what tells it from the others of its service."""
+        """The value by which an action names this item. It is unique among the items of the service."""
         raise NotImplementedError(f"{type(self).__name__} has no key")
 
 
 class Left(NamedTuple):
     """How a number that a wait follows is reported: ``1 client still connected``, ``3 s behind``. ``many``: the plural of
-    ``one``, where it is not ``one`` with an s. ``at_risk``: whoever continues before it is 0 may lose so many."""
+    ``one``, if it is not ``one`` with an s. ``at_risk``: if the wait ends before the number is 0, so many may be lost."""
 
     one: str
     rest: str
@@ -59,15 +59,16 @@ class Left(NamedTuple):
 
 
 class Reading(ReadingModel):
-    """The base of readings. Its ``kind`` is written into the journal, so no two families may have the same.
+    """The base of readings. Its ``kind`` is written into the journal, so two families must not use the same kind.
 
-    ``facets``: by facet, the field or property that has it; of a derived one that is no word for runbooks, a name with
-    a ``_`` in front. ``unit``: what the backlog counts, in the singular. ``exclusive``: at most one site of a pair may
-    serve. ``left``: by field, how it is reported while a wait follows it. ``reaches``: it is asked to learn whether
-    the site answers at all. ``risk``: what decides what a lost site leaves behind, as this reading tells it
-    (``queue``); the last known one is told with an unplanned move. ``sampled``: `watch` and `check` keep it, for its
-    course over time. ``surveyed``: it is read to learn how a pair is, not by steps alone. ``pilot_field``: the field by
-    which the manager of its facet ``pilot`` is called, and whose text is how that calls itself.
+    ``facets``: by facet, the field or property that holds it. The name of a property that runbooks may not use starts
+    with ``_``. ``unit``: the unit of the backlog, in the singular. ``exclusive``: at most one site of a pair may serve.
+    ``left``: by field, how the number is reported while a wait follows it. ``reaches``: this reading is used to find out
+    whether the site answers at all. ``risk``: the name of the data that a lost site may leave behind, if this reading
+    shows it (``queue``); an unplanned move reports the last known reading. ``sampled``: `watch` and `check` store this
+    reading, for its course over time. ``surveyed``: the reading shows the state of a pair, and is not only for steps.
+    ``pilot_field``: the field with the facet ``pilot``. Its name is the name of the manager in the family, and its text
+    is the manager's own name.
     """
 
     facets: ClassVar[Mapping[Facet, str]] = {}
@@ -83,52 +84,53 @@ class Reading(ReadingModel):
     kind: str
 
     def facet(self, facet: Facet) -> object:
-        """The value that has ``facet``; None: unknown, or this reading has none."""
+        """The value with ``facet``. None: unknown, or this reading does not have the facet."""
         name = self.facets.get(facet)
         return None if name is None else getattr(self, name)
 
     def flag(self, facet: Facet) -> bool | None:
-        """The same of a facet that is true or false."""
+        """The value with ``facet`` if it is true or false, else None."""
         value = self.facet(facet)
         return value if isinstance(value, bool) else None
 
     def number(self, facet: Facet) -> int | None:
-        """The same of a facet that is a number."""
+        """The value with ``facet`` if it is a number, else None."""
         value = self.facet(facet)
         return value if isinstance(value, int) and not isinstance(value, bool) else None
 
     def left_behind(self, at: str) -> str:
-        """What a site that was lost after ``at`` may have left behind, in words; empty: this reading does not report
+        """The data that a site lost after ``at`` may have left behind, in words. Empty: this reading does not report
         it."""
         queued = self.number(Facet.BACKLOG)
         if queued is not None:
             return f"{counted(queued, self.unit)} queued for the mate at {at}"
-        # If both ends are compared, the mate reports how far it is.
+        # A family without a backlog compares both ends: the mate reports the last number that it has applied.
         mark = None if Facet.BACKLOG in self.facets else self.number(Facet.MARK)
         return "" if mark is None else f"its last {self.unit or 'number'} was {mark:,} at {at}"
 
 
 def items_of(reading: Reading | None) -> tuple[Item, ...] | None:
-    """What the reading lists; None where it lists nothing that a ``for_each`` can work through."""
+    """The items of the reading; None if it has no items that a ``for_each`` can work through."""
     items = getattr(reading, "items", None)
     return items if isinstance(items, tuple) and all(isinstance(one, Item) for one in items) else None
 
 
 class OpaqueReading(Reading):
-    """A reading of a family that is not installed: kept as it was recorded, and understood by no one."""
+    """A reading of a family that is not installed: kept as it was recorded, without interpretation."""
 
     model_config = ConfigDict(extra="allow")
 
 
 def all_of(states: Sequence[bool | None]) -> bool | None:
-    """Three-valued and: False if one is, unknown if one is or there is none, else True."""
+    """Three-valued "and": False if a state is False, unknown if a state is unknown or there is no state, else True."""
     if False in states:
         return False
     return None if not states or None in states else True
 
 
 def none_of(states: Iterable[bool | None]) -> bool | None:
-    """Three-valued: False if one is true, else unknown if one is, else True; of none it is true."""
+    """Three-valued "none of": False if a state is True, else unknown if a state is unknown, else True. True without
+    states."""
     told = list(states)
     if True in told:
         return False
@@ -136,7 +138,7 @@ def none_of(states: Iterable[bool | None]) -> bool | None:
 
 
 def sum_of(numbers: Iterable[int | None]) -> int | None:
-    """The sum, unknown if a part is; of none it is 0."""
+    """The sum; unknown if a number is unknown. 0 without numbers."""
     total = 0
     for number in numbers:
         if number is None:
@@ -149,8 +151,8 @@ Scalar = bool | int | float | str
 
 
 class Elsewhere(BaseModel):
-    """A value of the other site, as the same round of readings has it. It is read first: what is compared with it is
-    asked for once it is known."""
+    """A value of the other site, from the same round of readings. This value is read first. The reading that is compared
+    with it is asked for afterwards."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
@@ -160,8 +162,8 @@ class Elsewhere(BaseModel):
 
 
 class Bounds(BaseModel):
-    """A ``where`` value that is a range; both ends belong to it. ``reaches``: it is at least this value of the other
-    site; ``same_as``: it is equal to it."""
+    """A ``where`` value that is a range, including both bounds. ``reaches``: the value must be at least this value of the
+    other site. ``same_as``: the value must equal this value of the other site."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
@@ -172,7 +174,7 @@ class Bounds(BaseModel):
 
     @property
     def elsewhere(self) -> tuple[Elsewhere, ...]:
-        """The values of the other site that it needs."""
+        """The values of the other site that the range needs."""
         return tuple(one for one in (self.reaches, self.same_as) if one is not None)
 
 
@@ -181,19 +183,19 @@ Where = Mapping[str, WhereValue]
 
 
 def field_names(model: type[Reading]) -> frozenset[str]:
-    """The names a ``where`` on this reading may use: its fields and its derived values."""
+    """The names that a ``where`` on this reading may use: its fields and its derived values."""
     return _names(model) - {"kind"}
 
 
 def item_model(model: type[Reading]) -> type[Item] | None:
-    """What the reading lists, if a ``for_each`` can work through it."""
+    """The model of the reading's items, if a ``for_each`` can work through them; else None."""
     found = get_args(get_type_hints(model).get("items"))
     is_item = bool(found) and isinstance(found[0], type) and issubclass(found[0], Item)
     return found[0] if is_item else None
 
 
 def item_field_names(model: type[Reading]) -> frozenset[str]:
-    """The names a ``for_each`` on this reading may filter by; empty when the reading has no items."""
+    """The names that a ``for_each`` on this reading may filter by; empty if the reading has no items."""
     item = item_model(model)
     return frozenset() if item is None else _names(item) - {"key"}
 
@@ -203,24 +205,24 @@ def _names(model: type[ReadingModel]) -> frozenset[str]:
     return frozenset(model.model_fields) | derived
 
 
-# What a value of the other site is, as far as it was read; None: unknown.
+# Gives a value of the other site, as far as it was read; None: unknown.
 Lookup = Callable[[Elsewhere], object]
 
 
 def elsewhere_in(where: Where) -> Iterator[Elsewhere]:
-    """The values of the other site that ``where`` compares with."""
+    """All values of the other site that ``where`` compares with."""
     for wanted in where.values():
         if isinstance(wanted, Bounds):
             yield from wanted.elsewhere
 
 
 def _not_read(place: Elsewhere) -> None:
-    """Nothing of the other site is known."""
+    """The lookup without readings of the other site: every value is unknown."""
     del place
 
 
 def matches(subject: ReadingModel, where: Where, lookup: Lookup = _not_read) -> bool | None:
-    """Does the reading (or item) fit ``where``? None when a value that matters is unknown and none is wrong."""
+    """Does the reading (or item) fit ``where``? None if a needed value is unknown and no value is wrong."""
     verdict: bool | None = True
     for name, wanted in where.items():
         fits = _fits(getattr(subject, name), wanted, lookup)
@@ -258,7 +260,7 @@ def _in_bounds(value: object, wanted: Bounds, lookup: Lookup) -> bool | None:
 
 
 def describe(subject: ReadingModel, names: Sequence[str]) -> str:
-    """``role standby, bridge unknown``: the values of ``names`` for a sentence, with the reading's ``remark``."""
+    """The values of ``names`` for a sentence, such as ``role standby, bridge unknown``, with the reading's ``remark``."""
     values = [f"{name.replace('_', ' ')} {_word(getattr(subject, name))}" for name in names]
     return ", ".join([*values, *filter(None, [subject.remark(names)])])
 
@@ -272,7 +274,7 @@ def _word(value: object) -> str:
 
 
 def in_words(where: Where) -> str:
-    """``role standby, bridge bound``: the values that readings must have, for people."""
+    """The values that readings must have, as a text for people, such as ``role standby, bridge bound``."""
     return ", ".join(f"{name.replace('_', ' ')} {_wanted(value)}" for name, value in where.items())
 
 

@@ -1,8 +1,8 @@
-"""The readings that belong to no family, and the door to those that do.
+"""The readings that do not belong to a family, and the access to the readings of families.
 
-A reading never changes a device. Every value may be ``None``, which means *unknown*: the device did not say, or what
-it said applies to the other side only. Absent is not false. Families bring their own (``installed``); one that was
-recorded by a family that is not here now stays as it is, and is understood by no one.
+A reading never changes a device. Every value may be ``None``, which means *unknown*: the device did not report the value,
+or the value applies only to the other side. Absent does not mean false. Families define their own readings
+(``installed``). A recorded reading of a family that is not installed now is kept as it is, without interpretation.
 """
 
 from __future__ import annotations
@@ -21,15 +21,16 @@ from orchestrator.model.reading import Item, OpaqueReading, Reading, item_model
 
 
 class Role(StrEnum):
-    """Who serves clients: at most one site of a pair may be active."""
+    """The role of a site. Only the active site serves clients, and at most one site of a pair may be active."""
 
     ACTIVE = "active"
     STANDBY = "standby"
 
 
 class ExternalFence(Reading):
-    """``external_fence``: are clients kept off this site by a means outside of its devices? The word of the check that
-    belongs to the command of the site's fence plan; ``output`` is what it said besides, cut and without secrets."""
+    """``external_fence``: whether a fence outside of the devices keeps clients off this site. The result comes from the
+    check that belongs to the ``command`` of the site's fence plan. ``output``: the text that the check printed, shortened
+    and without secrets."""
 
     kind: Literal["external_fence"] = "external_fence"
     closed: bool | None = None
@@ -37,8 +38,9 @@ class ExternalFence(Reading):
 
 
 class Reachability(Reading):
-    """``reachability``: does the site's management answer at all, and if so with which role? Always had: that no one
-    answers is an answer. Made by the fleet from a reading that every site of its family has."""
+    """``reachability``: whether the site's management interface answers at all, and with which role. This reading never
+    fails, because a missing answer is a result too. The fleet makes it from a reading that every site of its family
+    has."""
 
     facets: ClassVar[Mapping[Facet, str]] = {Facet.SERVES: "_serves"}
 
@@ -49,7 +51,7 @@ class Reachability(Reading):
 
     @property
     def role_known(self) -> bool:
-        """Did the site say which role it has?"""
+        """Did the site report its role?"""
         return self.role is not None
 
     @property
@@ -58,11 +60,11 @@ class Reachability(Reading):
 
 
 class SiteClaims(Reading):
-    """``site_claims``: who else relies on something that belongs to a whole site, or is changing it. The journal
-    answers, not a device, so no runbook names it.
+    """``site_claims``: which other services rely on a thing of a whole site, or are changing it. The journal answers, not
+    a device, so runbooks cannot name this reading.
 
-    ``granted``: the claim that was wished for is recorded. Otherwise ``others`` are the services that are in the way,
-    each with its run, and ``is_waiting`` says that they are still under way, so that asking again may help.
+    ``granted``: the requested claim is recorded. Otherwise ``others`` are the services that prevent it, each with its
+    run. ``is_waiting``: these services are still under way, so a later request may be granted.
     """
 
     kind: Literal["site_claims"] = "site_claims"
@@ -78,16 +80,17 @@ _COMMON: tuple[type[Reading], ...] = (ExternalFence, Reachability, OtherManager)
 
 @remembered
 def known_readings() -> Mapping[str, type[Reading]]:
-    """By ``kind``, what every recorded reading may be: the common ones, and those of the installed families.
+    """By ``kind``, the models of recorded readings: the common readings, and those of the installed families.
 
-    A kind that two families claim belongs to neither (``clashes``): a record could not say whose it is. The kind of one
-    of a family in a file begins with the family, ``redis/server``; that of the others is its name.
+    A kind that two families claim belongs to neither (``clashes``), because a record could not say which family it means.
+    For a family in a file, the kind begins with the family, as in ``redis/server``. For other families, the kind is the
+    name of the reading.
     """
     return _sole(_claimed(installed()))
 
 
 def known_reading(kind: str) -> type[Reading] | None:
-    """What a recorded reading of this kind is; None: not known. The files of families are read only for the kind of a
+    """The model of a recorded reading of this kind; None: unknown. The files of families are read only for the kind of a
     family in a file."""
     return (known_readings() if "/" in kind else _without_files()).get(kind)
 
@@ -120,8 +123,8 @@ def _of_families(known: Installed) -> Iterable[type[Reading]]:
 
 
 def reading_called(reading: str, family: str) -> type[Reading] | None:
-    """What a runbook of ``family`` means by the name ``reading``; None: not known here. A runbook of the operator's own
-    has no family of its name; then the name must be that of one reading alone."""
+    """The reading that a runbook of ``family`` means by the name ``reading``; None: unknown. If no family of this name is
+    installed, as with an operator's own runbook, the name must belong to exactly one reading."""
     found = installed_as(family)
     if found is not None:
         own = getattr(found, "readings", {}).get(reading)
@@ -131,47 +134,47 @@ def reading_called(reading: str, family: str) -> type[Reading] | None:
 
 
 def name_of(reading: Reading) -> str:
-    """What runbooks call it."""
+    """The name of the reading in runbooks."""
     return reading.kind.rpartition("/")[2]
 
 
 def is_backlog(reading: str, field: str, family: str) -> bool:
-    """Is it what a site still holds for its mate, or how far the mate has got with it? Not clients, seconds or anything
-    else that a wait may follow. ``family``: of the runbook."""
+    """Does the field show how much a site still holds for its mate, or how far the mate has applied it? Not clients,
+    seconds or any other number that a wait may follow. ``family``: of the runbook."""
     model = reading_called(reading, family)
     return model is not None and field in (model.facets.get(Facet.BACKLOG), model.facets.get(Facet.REACHED))
 
 
 def counts_at_risk(reading: str, field: str, family: str) -> bool:
-    """Is so much lost, at most, by whoever does not wait until it is 0?"""
+    """Is the number in this field the most that may be lost if the wait ends before the number is 0?"""
     model = reading_called(reading, family)
     said = None if model is None else model.left.get(field)
     return is_backlog(reading, field, family) or (said is not None and said.at_risk)
 
 
 def item_argument(reading: str, family: str) -> str:
-    """What an action calls the item of ``reading`` that it works on. ``family``: of the runbook."""
+    """The name of the action's argument for an item of ``reading``. ``family``: of the runbook."""
     model = reading_called(reading, family)
     item = None if model is None else item_model(model)
     return Item.argument if item is None else item.argument
 
 
 def item_arguments() -> frozenset[str]:
-    """What the actions of all families call their items."""
+    """The names of the arguments for items in the actions of all families."""
     items = (item_model(model) for model in known_readings().values())
     return frozenset({Item.argument, *(item.argument for item in items if item is not None)})
 
 
 def kind_of(model: type[Reading]) -> str:
-    """What its records are told by."""
+    """The ``kind`` of the model's records."""
     return str(model.model_fields["kind"].default)
 
 
-_DECODED: Mapping[str, type[Reading]] = {"site_claims": SiteClaims}  # the journal's own: no runbook names it
+_DECODED: Mapping[str, type[Reading]] = {"site_claims": SiteClaims}  # the journal's reading: runbooks cannot name it
 
 
 def decoded(value: object) -> object:
-    """A recorded reading as the model of its kind. Raises ``ValidationError`` for one that does not fit its model."""
+    """A recorded reading as the model of its kind. Raises ``ValidationError`` if the record does not fit the model."""
     if not isinstance(value, Mapping):
         return value
     kind = value.get("kind")

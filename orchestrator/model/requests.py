@@ -1,7 +1,7 @@
-"""What other processes ask of a run, as it waits in the journal's inbox: a closed union, told apart by ``kind``.
+"""The requests of other processes to a run, as they wait in the journal's inbox: a closed union with the tag ``kind``.
 
-In the journal each is a JSON object of texts. Whoever can write the database can leave one, so nothing here is proven:
-not who left it, and not its signature.
+In the journal each request is a JSON object of texts. Every account that can write the database can leave a request. So
+nothing in it is proven: neither the sender nor the signature.
 """
 
 from __future__ import annotations
@@ -14,12 +14,12 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, PlainSeriali
 
 from orchestrator.model.plan import Signed, Who
 
-# More digits than any account or moment has.
+# More digits than any user ID or time has.
 _DIGITS_MAX = 12
 
 
 def _number(text: object) -> object:
-    """The number that a text is; None for a text that is none."""
+    """The number in a text; None if the text is not a number."""
     if not isinstance(text, str):
         return text
     return int(text) if text.isascii() and text.isdigit() and len(text) <= _DIGITS_MAX else None
@@ -29,7 +29,7 @@ _Number = Annotated[int | None, BeforeValidator(_number), PlainSerializer(str)]
 
 
 class _Asked(BaseModel):
-    """``by``: who left it, as it says itself."""
+    """The base of requests. ``by``: the name that the sender gives."""
 
     model_config = ConfigDict(frozen=True, extra="ignore")
 
@@ -43,18 +43,18 @@ class _Asked(BaseModel):
 
     @property
     def who(self) -> Who:
-        """Who left it, as the record has it."""
+        """The sender, as the record of the run stores it."""
         return Who(self.by, self.account, self.uid)
 
     def as_json(self) -> str:
-        """As the journal keeps it: what was reported, and nothing by default."""
+        """The JSON that the journal stores: only the values that were given, without defaults."""
         return json.dumps(
             {"kind": self.kind, **self.model_dump(exclude_unset=True, exclude_none=True)}, sort_keys=True
         )
 
 
 class AbortRequest(_Asked):
-    """Call the run off; ``lane``: only this service."""
+    """Abort the run. With ``lane``, only this service."""
 
     kind: Literal["abort"] = "abort"
 
@@ -67,14 +67,14 @@ class _Said(_Asked):
 
     @property
     def signed(self) -> Signed | None:
-        """Its signature, whatever that is worth; None where there is none."""
+        """The signature of the request, not verified; None if there is none."""
         if not self.signature or self.at is None:
             return None
         return Signed(key=self.key, signature=self.signature, at=self.at)
 
 
 class DecideRequest(_Said):
-    """An answer to a question of ``lane``, or of every one that asks it."""
+    """An answer to a question of ``lane``. Without ``lane``, of every lane that asks it."""
 
     kind: Literal["decide"] = "decide"
     gate: str
@@ -82,7 +82,7 @@ class DecideRequest(_Said):
 
 
 class ApprovalRequest(_Said):
-    """A word about the plan; ``plan``: the digest of the one that was seen."""
+    """A vote on the plan. ``plan``: the digest of the plan that the person saw."""
 
     kind: Literal["approval"] = "approval"
     plan: str = ""
@@ -93,12 +93,12 @@ _REQUESTS: TypeAdapter[AbortRequest | DecideRequest | ApprovalRequest] = TypeAda
 
 
 def request_of(said: Mapping[str, Any]) -> InboxRequest:
-    """The request that consists of these texts. Raises ``ValidationError``."""
+    """The request with these texts as its values. Raises ``ValidationError``."""
     return _REQUESTS.validate_python(said)
 
 
 def read_request(body: str) -> InboxRequest | None:
-    """What the inbox has, None for what is no request. A number is None that is none."""
+    """The request in the text ``body`` of the inbox; None if it is not a request. An invalid number becomes None."""
     try:
         said = json.loads(body)
         json.dumps(said, ensure_ascii=False).encode()

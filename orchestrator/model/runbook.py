@@ -3,14 +3,14 @@
 docs/reference/runbooks.md is the grammar. A step is of one of these shapes:
 
 - a *check*: only ``require``;
-- a *foresight*: ``foresee``, which lists now what a later step will need decisions on;
+- a *foresight*: ``foresee``, which lists now the items that a later step will need decisions on;
 - an *action*: ``do`` with ``expect``, and an ``undo`` before the point of no return;
-- a *wait*: ``until`` with ``guard`` and what to do when the guard breaks or nothing moves;
+- a *wait*: ``until`` with ``guard``, and the rules for a broken guard and for a stall;
 - an *approval*: ``ask``, a gate that a person must answer;
 - a *comparison*: ``compare``, a named rule over both sites;
 - an *each*: ``for_each`` item of a reading, a person or policy decides, and ``do`` is done to that item.
 
-Whether the words fit an adapter's declarations is checked by ``lint``, not here.
+``lint``, not this module, checks that the names fit an adapter's declarations.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from orchestrator.model.reading import Elsewhere, WhereValue, elsewhere_in
 
 _UNITS = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0}
 _DURATION = re.compile(r"^(\d+(?:\.\d+)?)\s*(ms|s|m|h|d)$")
-_LONGEST = 366 * 86_400.0  # seconds; no clock of a machine waits for much more
+_LONGEST = 366 * 86_400.0  # seconds; the clock of a machine cannot wait for much more
 _NO_DURATION = "a duration is a number with a unit: 100ms, 60s, 5m, 2h"
 
 
@@ -38,7 +38,7 @@ def parse_duration(value: object) -> float:
     return _parse_duration(value)
 
 
-# Every record of a plan holds its runbook, and all runbooks together have few different durations.
+# Cached: every record of a plan holds its runbook, and all runbooks together have few different durations.
 @lru_cache(maxsize=256)
 def _parse_duration(text: str) -> float:
     found = _DURATION.match(text)
@@ -57,13 +57,13 @@ def format_duration(seconds: float) -> str:
         if seconds >= _UNITS[unit] and (seconds / _UNITS[unit]).is_integer():
             return f"{seconds / _UNITS[unit]:.0f}{unit}"
     text = f"{seconds * 1000:.15f}".rstrip("0").removesuffix(".") + "ms"
-    # A stored runbook must read back as it was, to the last digit.
+    # A stored runbook must be read back with exactly the same durations.
     return text if parse_duration(text) == seconds else f"{Decimal(repr(seconds)):f}s"
 
 
-# Seconds. An unattended run with neither site serving must end by itself before it is forgotten.
+# Seconds. An unattended run during which no site serves must end by itself before people forget it.
 WAIT_AT_MOST = 3600.0
-# Seconds. What a changing command depends on is read again when it is older.
+# Seconds. Readings that a changing command depends on are taken again when they are older.
 MAX_AGE = 30.0
 
 Duration = Annotated[
@@ -78,7 +78,7 @@ Choice = Literal[
 ]
 
 
-# What people may also answer, to a question about the plan as a whole; never a choice of a runbook.
+# An answer can also be a vote on the whole plan. A runbook never offers these votes as choices.
 Answer = Choice | Literal["approve", "deny", "break-glass"]
 
 
@@ -87,31 +87,31 @@ class _Strict(BaseModel):
 
 
 class Look(_Strict):
-    """A reading of one side; on its own it is taken for the report, and decides nothing."""
+    """A reading of one side. Without a condition it is taken only for the report, and decides nothing."""
 
     on: Side
     reading: str
 
 
 class Check(Look):
-    """A condition on a reading. ``say`` is what it means for a person when it does not hold."""
+    """A condition on a reading. ``say`` tells a person what it means if the condition does not hold."""
 
     where: Mapping[str, WhereValue] = Field(min_length=1)
     say: str = ""
 
     @property
     def elsewhere(self) -> tuple[Elsewhere, ...]:
-        """The values of the other site that it compares with."""
+        """The values of the other site that the check compares with."""
         return tuple(elsewhere_in(self.where))
 
     @property
     def asks(self) -> tuple[tuple[Side, str], ...]:
-        """What is read for it, in this order."""
+        """The readings that the check needs, in this order."""
         return (*((other.on, other.reading) for other in self.elsewhere), (self.on, self.reading))
 
 
 class Do(_Strict):
-    """An action; keys besides ``on`` and ``action`` are its arguments, as text."""
+    """An action. Keys other than ``on`` and ``action`` are its arguments, as text."""
 
     on: Side
     action: str
@@ -135,10 +135,10 @@ class Undo(_Strict):
 
 
 class GuardBreak(_Strict):
-    """What happens when a guard stays broken for longer than ``grace``.
+    """The gate when a guard stays broken for longer than ``grace``.
 
-    ``wait_at_most``: for how long a ``wait`` that was decided in advance, or holds ``unattended``, continues while
-    nothing gets better.
+    ``wait_at_most``: for how long the choice ``wait``, decided in advance or ``unattended``, continues while nothing
+    improves.
     """
 
     grace: Duration
@@ -149,7 +149,7 @@ class GuardBreak(_Strict):
 
 
 class Stall(_Strict):
-    """What happens when ``progress`` shows no change for longer than ``after``, though the guard holds.
+    """The gate when ``progress`` shows no change for longer than ``after``, although the guard holds.
 
     ``wait_at_most`` as for ``GuardBreak``.
     """
@@ -162,8 +162,8 @@ class Stall(_Strict):
 
 
 class Progress(_Strict):
-    """The number that must fall to 0 while waiting: a field of a reading. ``up_to``: it must rise to this value of the
-    other site instead, and what is missing falls to 0."""
+    """The number that must fall to 0 during a wait: a field of a reading. With ``up_to``, the number must instead rise to
+    this value of the other site, so the difference falls to 0."""
 
     on: Side
     reading: str
@@ -172,20 +172,21 @@ class Progress(_Strict):
 
     @property
     def values(self) -> tuple[tuple[Side, str, str], ...]:
-        """What is read for it, in this order: sides, readings and fields."""
+        """The values that are read for the number, in this order, each as side, reading and field."""
         own = (self.on, self.reading, self.field)
         return (own,) if self.up_to is None else ((self.up_to.on, self.up_to.reading, self.up_to.field), own)
 
 
 class Poll(_Strict):
-    """Bounds of the time between two readings while waiting."""
+    """Bounds of the time between two readings during a wait."""
 
     min: Duration = 0.05
     max: Duration = 2.0
 
 
 class ForEach(_Strict):
-    """The items of a reading a step works through. ``decided_in``: only items that step decided on in this run."""
+    """The items of a reading that a step works through. ``decided_in``: the id of an earlier step; only items that it
+    decided on in this run."""
 
     on: Side
     reading: str
@@ -194,8 +195,8 @@ class ForEach(_Strict):
 
 
 class Decide(_Strict):
-    """A gate for each item: nothing is done to an item before a person or a named policy chose. ``unattended``: what
-    happens where no one decided; ``revert`` becomes ``stop`` where there is no way back."""
+    """A gate for each item: nothing is done to an item before a person or a named policy chose. ``unattended``: the
+    choice for undecided items without an operator. ``revert`` becomes ``stop`` if the lane cannot be rolled back."""
 
     gate: str
     choices: tuple[Choice, ...] = Field(min_length=1)
@@ -203,8 +204,8 @@ class Decide(_Strict):
 
 
 class Approval(_Strict):
-    """A question that an operator must answer before the lane continues. ``text`` is what they agree to; ``option`` is
-    the option of the command line that answers it in advance."""
+    """A question that an operator must answer before the lane continues. ``text``: the statement that the operator agrees
+    to. ``option``: the option of the command line that answers the question in advance."""
 
     gate: str
     text: str
@@ -214,22 +215,22 @@ class Approval(_Strict):
 
 
 class Step(_Strict):
-    """One step. ``only_if``: the step is left out when this is read as false; unknown is asked again, then fails it.
-    ``unless_escalated``: it is left out after an escalation, since it would drop what the source alone has.
-    ``never``: what ends a wait in failure as soon as it is read as true. ``hold``: how long a goal must hold without
-    a break. ``compare``: a rule over readings of both sites. Durations are seconds once loaded.
+    """One step. ``only_if``: the step is skipped if these checks are read as false. An unknown value is read again, and
+    then the step fails. ``unless_escalated``: the step is skipped after an escalation, since it would drop data that only
+    the source has. ``never``: a wait fails as soon as one of these checks is read as true. ``hold``: how long the goal
+    must hold without a break. ``compare``: a rule over readings of both sites. Durations are seconds once loaded.
 
-    ``reconfirm``: what earlier waits have proven and the action depends on; it is read in the same round as ``require``,
-    and only an escalation waives it. ``max_age``: how old these readings may be when the action leaves. ``claim``: the
-    action changes something that belongs to the whole site. With ``hold`` the service relies on it from now on; with
-    ``release`` it no longer does, and the action waits until no other service does. ``foresee``: the id of a later step
-    with ``decide``, whose items are listed now. ``report``: what is read in the last round of the step only to be
-    reported; that it cannot be read changes nothing. ``leaves``: what stays changed when the lane is rolled back, said by
-    the author, since nothing can undo the step; ``nothing`` if a rollback finds nothing to do.
+    ``reconfirm``: results of earlier waits that the action depends on. They are read in the same round as ``require``,
+    and only an escalation waives them. ``max_age``: how old these readings may be when the action is sent. ``claim``: the
+    action changes a thing of the whole site. With ``hold`` the service relies on the thing from now on. With ``release``
+    the service no longer relies on it, and the action waits until no other service does. ``foresee``: the id of a later
+    step with ``decide``, whose items are listed now. ``report``: readings that the last round of the step takes only for
+    the report; a failure of them changes nothing. ``leaves``: for a step that cannot be undone, the author's description
+    of the change that stays after a rollback; ``nothing`` if a rollback has nothing to do.
 
-    ``within``: how long a postcondition may take to show. ``patience``: how long an unknown reading is asked again
-    before the step fails. ``settle``: how long after a doubtful action a negative reading is not believed, since the
-    effect may land late. ``delay``: how long items are left to others first. ``timeout`` ends a wait.
+    ``within``: how long a postcondition may take to show. ``patience``: how long an unknown value is read again before
+    the step fails. ``settle``: how long after a doubtful action a negative reading does not count, since the action may
+    take effect late. ``delay``: how long others may handle the items first. ``timeout`` ends a wait.
     """
 
     id: str = Field(pattern=r"^[a-z][a-z0-9-]*$")
@@ -268,7 +269,7 @@ class Step(_Strict):
 
     @property
     def leaves_nothing(self) -> bool:
-        """Has a rollback nothing to do here, as the author says?"""
+        """Does the author declare that a rollback has nothing to do for this step?"""
         return self.leaves == "nothing"
 
     @model_validator(mode="after")
@@ -296,19 +297,19 @@ class Step(_Strict):
 
     @property
     def changes(self) -> bool:
-        """Does this step do anything to a device?"""
+        """Does this step send an action to a device?"""
         return self.do is not None
 
     @property
     def checks(self) -> tuple[Check, ...]:
-        """Every condition of the step itself; those of its undo are not among them."""
+        """Every condition of the step itself, without the conditions of its undo."""
         before = (*self.only_if, *self.require, *self.reconfirm)
         return (*before, *self.expect, *self.until, *self.never, *self.guard)
 
 
 class Runbook(_Strict):
-    """A procedure for one service in one direction. ``continue_with`` names a shipped runbook whose steps follow; the
-    loader appends them, so that a loaded runbook has none left."""
+    """A procedure for one service in one direction. ``continue_with`` names a shipped runbook whose steps follow. The
+    loader appends these steps, so a loaded runbook has no ``continue_with``."""
 
     runbook: str = Field(pattern=r"^[a-z][a-z0-9-]*/[a-z][a-z0-9-]*$")
     summary: str

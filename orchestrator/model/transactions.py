@@ -1,10 +1,10 @@
-"""Decisions on prepared transactions, as a person or a transaction manager's export wrote them down.
+"""Decisions on prepared transactions, from a file that a person or a transaction manager wrote.
 
 docs/sources/solace-procedure.md, controlled 4: commit if all other branches of the distributed transaction are
-committed, roll back if any is rolled back. Whatever that rule leaves open stays open. A family says what its file calls
-a transaction, and which names there are.
+committed, roll back if any is rolled back. In all other cases there is no decision. A family defines the key of a
+transaction in its file, and the form of the names.
 
-Must never guess: an outcome that is not known, or a transaction that is not listed, has no decision here.
+Must never guess: an unknown outcome, or a transaction that is not listed, gets no decision here.
 """
 
 from __future__ import annotations
@@ -22,8 +22,8 @@ _RULE = "Performing Controlled Fail-Overs, step 4"
 
 
 def choice_by_branches(outcomes: Sequence[BranchOutcome]) -> TransactionChoice | None:
-    """The rule of docs/sources/solace-procedure.md, controlled 4, on the outcomes of all other branches; None when it
-    leaves the choice open."""
+    """The choice by the rule of docs/sources/solace-procedure.md, controlled 4, from the outcomes of all other branches.
+    None if the rule leaves the choice open."""
     if "rolled-back" in outcomes:
         return "rollback"
     if outcomes and all(outcome == "committed" for outcome in outcomes):
@@ -54,7 +54,7 @@ class TransactionDecision(BaseModel):
         return self
 
     def decide(self) -> tuple[TransactionChoice, str] | None:
-        """The choice and the reason to record; None when the branches leave it open."""
+        """The choice, and the reason to record; None if the branches leave the choice open."""
         if self.choice is not None:
             return self.choice, self.reason.strip()
         outcomes = self.branches or ()
@@ -69,8 +69,8 @@ class TransactionDecision(BaseModel):
 class TransactionDecisions(BaseModel):
     """The decisions for one run. Transactions are compared as text, exactly as the device prints them.
 
-    ``key``: the field of a decision that names its transaction. ``patterns``: what a text of the file must look like, by
-    its pattern, in a sentence. ``published``: its schema comes with the program.
+    ``key``: the field of a decision that names its transaction. ``patterns``: by regular expression, the sentence that
+    describes the form of a text. ``published``: the program ships the schema of this file.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -99,10 +99,11 @@ class TransactionDecisions(BaseModel):
         return {self._name(entry): entry for entry in self.decisions}
 
     def decided(self) -> dict[str, tuple[TransactionChoice, str]]:
-        """Choice and reason for each transaction that has them; those left open are not in it."""
+        """Choice and reason for each transaction with a choice. Transactions without a choice are not included."""
         return {name: found for name, entry in self._by_name.items() if (found := entry.decide()) is not None}
 
     def decide(self, name: str) -> tuple[TransactionChoice, str] | None:
-        """The choice for the transaction ``name`` and the reason to record; None when it is not listed, or left open."""
+        """The choice for the transaction ``name``, and the reason to record. None if the transaction is not listed, or
+        has no choice."""
         entry = self._by_name.get(name)
         return None if entry is None else entry.decide()

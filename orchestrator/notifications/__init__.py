@@ -1,5 +1,5 @@
-"""Hooks: telling others what happens in a run, in order, at least once each.
+"""Hooks: deliver the events of a run to receivers, in order, each event at least once.
 
-The journal is the outbox: whatever is recorded is owed to the hooks that want it, until they have taken it. Telling
-is done by threads that read the record; it must never hold up, stop or change a run, nor write to its record.
+The journal is the outbox. Each hook gets every recorded event that it wants, until it has taken the event. Threads that
+read the record deliver the events. Delivery must never delay, stop or change a run, and must never write to its record.
 """

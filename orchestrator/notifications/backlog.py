@@ -1,6 +1,6 @@
-"""What runs of the past still owe their hooks: found, counted, delivered, or given up by a person.
+"""Events of earlier runs that their hooks have not taken. They are found, counted, delivered, or given up by a person.
 
-Each run's hooks are those that were recorded with it. A run that a process leads now is left to that process.
+The hooks of a run are recorded with the run. If a process leads a run now, that process delivers its events.
 """
 
 from __future__ import annotations
@@ -15,15 +15,15 @@ from orchestrator.notifications.command import LEFT
 from orchestrator.notifications.delivery_context import Office
 from orchestrator.notifications.message import kind_of, wants
 
-# Failures that are about the receiver, and never about an event: a time-out may be either.
+# Failures that only the receiver can cause. A time-out is not listed, because the event may cause it.
 _AWAY = frozenset({"Unreachable", "HostKeyRejected", "not started", LEFT})
 
 
 @dataclass(frozen=True, slots=True)
 class Owed:
-    """What a hook of a run has not taken yet: so many ``events``; None when the record cannot be read.
+    """The number of ``events`` of a run that a hook has not taken yet, or None if the record cannot be read.
 
-    ``failed`` is what keeps it from taking them, as far as is known, or empty.
+    ``failed`` is the known reason why the hook has not taken them, or empty.
     """
 
     run: str
@@ -34,7 +34,7 @@ class Owed:
 
 @dataclass(frozen=True, slots=True)
 class Flushed:
-    """The outcome of one hook's backlog: so many events were ``delivered``, and ``failed`` says why not all."""
+    """The outcome for one hook: the number of ``delivered`` events, and in ``failed`` the reason if some were not."""
 
     run: str
     hook: str
@@ -43,7 +43,7 @@ class Flushed:
 
 
 def owed(outbox: Outbox, run: str | None = None) -> Iterator[Owed]:
-    """What is still to be delivered, of all runs or one, oldest run first. Raises ``JournalError``."""
+    """The undelivered events by run and hook, of all runs or one, oldest run first. Raises ``JournalError``."""
     for behind in outbox.behind(run):
         try:
             events: int | None = sum(1 for _ in _wanted(outbox, behind))
@@ -62,10 +62,11 @@ def flush(
     may_go_on: Callable[[], bool],
     run: str | None = None,
 ) -> Iterator[Flushed]:
-    """Deliver what is owed, each hook until it fails once. ``skip`` says which runs are another person's to deliver.
+    """Deliver the undelivered events, to each hook until it fails once. ``skip`` is true for runs that another process
+    delivers.
 
-    A receiver that does not answer is not tried again for the next run: a long list would wait for it as often.
-    Ends early when ``may_go_on`` says no. Raises ``JournalError`` if the list itself cannot be read.
+    A receiver that does not answer is not tried again for the next run, because a long list would wait for it each time.
+    Ends early if ``may_go_on`` returns False. Raises ``JournalError`` if the list itself cannot be read.
     """
     away: dict[Hook, str] = {}
     for behind in outbox.behind(run):
@@ -95,7 +96,7 @@ def flush(
 
 
 def drop(outbox: Outbox, run: str, hook: str | None) -> Iterator[Owed]:
-    """Give up what a run owes to ``hook``, or to all of its hooks; what that was."""
+    """Give up the undelivered events of a run for ``hook``, or for all of its hooks. Yields what was given up."""
     for lost in owed(outbox, run):
         if hook in (None, lost.hook):
             outbox.done_with(run, lost.hook, outbox.last(run))
@@ -103,7 +104,7 @@ def drop(outbox: Outbox, run: str, hook: str | None) -> Iterator[Owed]:
 
 
 def _wanted(outbox: Outbox, behind: Behind) -> Iterator[int]:
-    """The numbers of the records that a hook is still to be told of."""
+    """The numbers of the records that a hook has not taken yet."""
     hook = _hook(outbox.plan(behind.run).inventory.hooks, behind)
     seq = behind.seq
     while lines := outbox.after(behind.run, seq):

@@ -1,8 +1,8 @@
-"""Runs the command of a hook: an argument list with the event on its standard input, and nothing else of ours.
+"""Runs the command of a hook as an argument list, with the event on its standard input.
 
-The command gets a process group of its own, which is killed whole when its time is over. One that cannot be killed (it
-changed its account, or hangs in the kernel) is left to itself. Must never go through a shell, hand on the environment
-(which may hold secrets), keep more of its output than a failure needs, or wait for anything without a bound.
+The command gets its own process group. The whole group is killed at the time limit. A command that cannot be killed (it
+changed its account, or hangs in the kernel) is left running. This module must never use a shell, pass on the environment
+(which may hold secrets), keep more of the output than a failure needs, or wait without a limit.
 """
 
 from __future__ import annotations
@@ -19,19 +19,19 @@ from orchestrator.clock import Clock
 from orchestrator.errors import HookFailed
 from orchestrator.notifications.message import Message
 
-# The same wherever the program is started from; as for the commands of the adapter ``local``.
+# A fixed path, independent of the environment. The adapter ``local`` uses the same one for its commands.
 PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
-# How often a command is checked that says nothing, seconds.
+# Seconds between checks of a command that writes no output.
 _LOOK_EVERY = 0.05
 _PIECE = 65_536
-# What is kept of the output, bytes; and what of it is shown, characters. The first is much more than the second, so
-# that no half of a secret, which no one would recognize, is left where the output was cut off.
+# The kept part of the output in bytes, and the shown part in characters. A cut can leave half of a secret, which the
+# scrubber does not recognize. So much more is kept than shown, and the shown part does not contain the cut.
 _KEPT = 16_384
 _SHOWN = 300
 
-# Time for a killed process to end, seconds.
+# Seconds for a killed process to end.
 _GONE_WITHIN = 1.0
-# The cause of a failure: what was killed is still there.
+# The cause of a failure: the killed process still exists.
 LEFT = "not ended"
 
 Scrub = Callable[[str], str]
@@ -39,16 +39,18 @@ Kill = Callable[[subprocess.Popen[bytes]], None]
 
 
 def kill(process: subprocess.Popen[bytes]) -> None:
-    """End it with all its children, unless it has ended by itself. Its number is not given away before we waited."""
+    """Kill the process and all its children, unless it has ended by itself. The system does not reuse its process id
+    before this program has waited for it."""
     if process.poll() is None:
         with suppress(ProcessLookupError, PermissionError):
             os.killpg(process.pid, signal.SIGKILL)
 
 
 class CommandSender:
-    """Tells a command of events. ``is_halted`` says when no one can wait for it any more; ``end`` kills it.
+    """Passes events to a command. If ``is_halted`` returns True, the sender stops waiting. ``end`` kills the process.
 
-    One that could not be killed is told of nothing more while it is there: each attempt would leave another one.
+    While a process could not be killed and still exists, no command is started, because each attempt could leave another
+    process.
     """
 
     def __init__(
@@ -72,7 +74,7 @@ class CommandSender:
         self._left: subprocess.Popen[bytes] | None = None
 
     def __call__(self, message: Message) -> None:
-        """Run it once. Raises ``HookFailed`` unless it ends in time with exit code 0."""
+        """Run the command once. Raises ``HookFailed`` unless it ends in time with exit code 0."""
         if self._left is not None and self._left.poll() is None:
             raise HookFailed(f"process {self._left.pid} of an earlier attempt does not end", cause=LEFT)
         about = {
@@ -110,14 +112,14 @@ class CommandSender:
                     pipe.close()
 
     def _is_gone(self, process: subprocess.Popen[bytes]) -> bool:
-        """End it; is it gone a moment later?"""
+        """Kill the process. Returns whether it ended within ``_GONE_WITHIN`` seconds."""
         self._end(process)
         with suppress(subprocess.TimeoutExpired):
             process.wait(_GONE_WITHIN)
         return process.returncode is not None
 
     def _converse(self, process: subprocess.Popen[bytes], text: bytes) -> bytes:
-        """Feed it ``text`` and read what it says until it ends. Returns the end of its output."""
+        """Write ``text`` to the process and read its output until it ends. Returns the last part of its output."""
         assert process.stdin is not None and process.stdout is not None  # both are pipes
         deadline = self._clock.now() + self._timeout_s
         output = b""
@@ -125,7 +127,7 @@ class CommandSender:
             for pipe, event in ((process.stdin, selectors.EVENT_WRITE), (process.stdout, selectors.EVENT_READ)):
                 os.set_blocking(pipe.fileno(), False)
                 selector.register(pipe, event)
-            # Not until its output is at an end: a child it left behind may hold that open for ever.
+            # Do not wait for the end of the output, because a remaining child process may hold the pipe open for ever.
             while process.poll() is None:
                 if self._clock.now() >= deadline:
                     raise HookFailed(f"no end within {self._timeout_s:g}s{self._quote(output)}", cause="time-out")
@@ -152,7 +154,7 @@ class CommandSender:
             raise HookFailed(f"ended by signal {-code}{self._quote(output)}", cause=f"signal {-code}")
 
     def _quote(self, output: bytes) -> str:
-        """The end of what it said, on one line and without secrets."""
+        """The last part of the output, on one line and without secrets."""
         text = " ".join(self._scrub(output.decode("utf-8", "replace")).split())
         if not text:
             return ""
@@ -160,7 +162,8 @@ class CommandSender:
 
 
 def _feed(selector: selectors.BaseSelector, pipe: IO[bytes], text: bytes) -> bytes:
-    """Write what fits; the rest. A command that does not read what it is given is within its rights."""
+    """Write the part that fits in the pipe and return the rest. A command may ignore its input, so a closed pipe is no
+    error."""
     try:
         text = text[os.write(pipe.fileno(), text[:_PIECE]) :]
     except BlockingIOError:
@@ -174,7 +177,7 @@ def _feed(selector: selectors.BaseSelector, pipe: IO[bytes], text: bytes) -> byt
 
 
 def _read(selector: selectors.BaseSelector | None, pipe: IO[bytes]) -> bytes:
-    """What can be read now; nothing at its end, or while there is nothing."""
+    """The bytes that can be read now. Empty at the end of the output, or if there are none yet."""
     try:
         piece = os.read(pipe.fileno(), _PIECE)
     except OSError:

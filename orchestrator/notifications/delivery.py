@@ -1,8 +1,8 @@
-"""One hook of one run: brings it what it is owed, one event after the other, and tries again later when that fails.
+"""Delivers the events of one run to one hook, one after the other, and tries again after a failure.
 
-An event that cannot be delivered holds back those behind it, so that a receiver sees them in order; none is ever
-given up. Steps are taken by whoever calls; nothing here waits, but for the receiver. Must never raise because of a
-receiver or of the journal: what went wrong is kept, and said once for each cause.
+An event that cannot be delivered delays the later events, so a receiver gets all events in order. No event is given up.
+The caller starts each attempt. This module waits only for the receiver. It must never raise because of the receiver or
+the journal. A failure is recorded, and reported once for each cause.
 """
 
 from __future__ import annotations
@@ -27,16 +27,16 @@ _DOUBLINGS_MAX = 10
 
 
 def back_off(failures: int, chance: random.Random) -> float:
-    """Seconds to wait after so many failures in a row: a second, doubled each time, up to a minute.
+    """Seconds to wait after ``failures`` consecutive failures: one second, doubled each time, up to a minute.
 
-    Up to half of it is left out by chance, so that all who wait for one receiver do not come back at once.
+    The time is shortened by a random part of up to one half, so several senders do not retry a receiver at the same time.
     """
     longest = min(BACK_OFF_MAX, BACK_OFF_FIRST * 2.0 ** min(failures - 1, _DOUBLINGS_MAX))
     return longest * chance.uniform(0.5, 1.0)
 
 
 class Courier:
-    """Delivers the records of ``run`` to ``hook``. ``due`` is when to try again, seconds since the epoch."""
+    """Delivers the records of ``run`` to ``hook``. ``due`` is the next attempt, in seconds since the epoch."""
 
     def __init__(
         self,
@@ -55,7 +55,7 @@ class Courier:
         self.hook = hook
         self.due = 0.0
         self.delivered = 0
-        self.failure: HookFailed | None = None  # why it is not under way; None when it is
+        self.failure: HookFailed | None = None  # why the delivery failed; None while it works
         self._outbox = outbox
         self._send = send
         self._simulated = simulated
@@ -66,14 +66,14 @@ class Courier:
         self._failures = 0
         self._causes_told: set[str] = set()
         self._noted = ""  # the failure that the outbox has on record
-        self._position: int | None = None  # the last record that is done with, as this process knows
+        self._position: int | None = None  # the last record that this process has finished
         self._saved = 0
         self._is_owed = False  # a delivery is not saved yet
 
     def work(self, may_go_on: Callable[[], bool]) -> bool:
-        """Deliver what is due until nothing is left, something fails, or ``may_go_on`` says no.
+        """Deliver events until none is left, a delivery fails, or ``may_go_on`` returns False.
 
-        Returns whether everything recorded so far is done with.
+        Returns whether all events recorded so far are finished.
         """
         if self._clock.now() < self.due:
             return False
@@ -81,12 +81,12 @@ class Courier:
             return self._work(may_go_on)
         except HookFailed as failure:
             self._failed(failure)
-        except FailoverError as error:  # the journal: away, locked, or no longer what was written
+        except FailoverError as error:  # the journal is missing, locked or corrupt
             self._failed(HookFailed(str(error), cause=type(error).__name__, hint=error.hint))
         return False
 
     def settle(self) -> None:
-        """Save how far it came past records that do not concern the hook; without it they are read once more."""
+        """Save the position after records that the hook does not want. Otherwise these records are read once more."""
         try:
             self._save()
         except JournalError as error:
@@ -110,7 +110,7 @@ class Courier:
     def _bring(self, line: Mapping[str, Any]) -> None:
         if wants(self.hook, kind_of(line)):
             self._send(message_of(line, simulated=self._simulated, scrub=self._scrub))
-            # From now on this process does not send it again, even if it cannot be saved now.
+            # From now on this process does not send the event again, even if the position cannot be saved now.
             self._position, self._is_owed = line["seq"], True
             self.delivered += 1
             self._failures, self.failure = 0, None
@@ -119,7 +119,7 @@ class Courier:
             self._position = line["seq"]
 
     def _save(self) -> None:
-        """After the delivery: what is taken and not saved is delivered again, never the other way round."""
+        """Save the position after the delivery. If the save fails, the event is delivered again, but never lost."""
         if self._position is not None and self._position > self._saved:
             self._noted = "" if self.failure is None else str(self.failure)
             self._outbox.done_with(self.run, self.hook.name, self._position, failed=self._noted)
@@ -133,6 +133,6 @@ class Courier:
             self._causes_told.add(failure.cause)
             self._on_failure(failure)
         if str(failure) != self._noted:
-            with suppress(JournalError):  # whoever cannot be told now meets it again
+            with suppress(JournalError):  # the next failure is noted again
                 self._outbox.note_failure(self.run, self.hook.name, str(failure))
                 self._noted = str(failure)

@@ -1,4 +1,4 @@
-"""What couriers work with, put together once by the command line: clock, secrets, journal, and the ways to send."""
+"""The services that couriers use: clock, secrets, journal, and senders. The command line creates them once."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ from orchestrator.notifications.webhook import Poster, WebhookSender
 
 @dataclass(frozen=True, slots=True)
 class Office:
-    """``open_journal`` makes a connection for one thread; ``poster`` is asked for only when there is a webhook.
+    """``open_journal`` makes a connection for one thread. ``poster`` is called only if there is a webhook.
 
-    ``environment`` is where commands get the little from that they inherit.
+    Commands inherit a few variables from ``environment``.
     """
 
     open_journal: Callable[[], Journal]
@@ -33,7 +33,7 @@ class Office:
     chance: random.Random = field(default_factory=random.Random)
 
     def outbox(self) -> Outbox:
-        """An outbox for one thread, that the process which leads a run never waits for. Raises ``JournalError``."""
+        """An outbox for one thread. The process that leads a run never waits for it. Raises ``JournalError``."""
         outbox = Outbox(self.open_journal())
         outbox.hurry()
         return outbox
@@ -48,7 +48,7 @@ class Office:
         is_halted: Callable[[], bool],
         on_failure: FailureListener = lambda failure: None,
     ) -> Courier:
-        """Who brings the records of ``run`` to ``hook``; ``is_halted`` cuts off what it is at."""
+        """The courier that delivers the records of ``run`` to ``hook``. ``is_halted`` interrupts its present delivery."""
         return Courier(
             run,
             hook,

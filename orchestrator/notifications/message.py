@@ -1,7 +1,8 @@
-"""What a hook is told: an event as JSON, as a CloudEvent, and its signature.
+"""The message to a hook: an event as JSON, as a CloudEvent, and its signature.
 
-One event has one identity, the run and its number in it, however often it is sent. The JSON is the very line that
-``--json`` prints. Must never see a secret but the one it signs with, and that one leaves only as a signature.
+The identity of an event is its run and its number in the run, and is the same in every attempt. The JSON is the same line
+that ``--json`` prints. This module must never see any secret except the signing secret, and must use it only for the
+signature.
 
 Sources: CloudEvents 1.0.2, sections "Required Attributes", "Optional Attributes", and its JSON Event Format, section
 "JSON Serialization of CloudEvents"; HTTP Protocol Binding, section "Structured Content Mode"; RFC 2104 for HMAC.
@@ -20,7 +21,7 @@ from urllib.parse import quote
 from orchestrator.clock import iso
 from orchestrator.model.inventory import Hook
 
-# The name of an event on screens, where it differs from its kind.
+# The kind of an event, by its name on screens, if the two differ.
 ALIASES: Mapping[str, str] = {"gate.asked": "gate.opened"}
 CONTENT_TYPE = "application/cloudevents+json; charset=UTF-8"
 SIGNATURE_HEADER = "X-Failover-Signature"
@@ -31,7 +32,7 @@ ScrubData = Callable[[object], object]
 
 
 def wants(hook: Hook, kind: str) -> bool:
-    """Is this kind of event among those that ``hook`` is to be told of?"""
+    """Does ``hook`` want this kind of event?"""
     return "*" in hook.on or any(ALIASES.get(name, name) == kind for name in hook.on)
 
 
@@ -55,7 +56,7 @@ class Message:
 
     @property
     def id(self) -> str:
-        """The same each time this event is sent, and no other event's."""
+        """The identity of the event. It is the same in every attempt, and no other event has it."""
         return f"{self.run}/{self.seq}"
 
     def line(self) -> bytes:
@@ -71,7 +72,7 @@ class Message:
 def envelope(
     name: str, source: str, kind: str, subject: str | None, at: float, data: Mapping[str, Any]
 ) -> dict[str, Any]:
-    """A CloudEvent of this product. ``source`` and ``name`` (its ``id``) together are its identity; ``at`` is when."""
+    """A CloudEvent of this product. ``source`` and ``name`` (its ``id``) are its identity. ``at`` is its time."""
     return {
         "specversion": "1.0",
         "id": name,
@@ -85,7 +86,7 @@ def envelope(
 
 
 def message_of(line: Mapping[str, Any], *, simulated: bool, scrub: ScrubData) -> Message:
-    """The message of a stored record. ``scrub`` replaces what has become known as a secret since it was stored."""
+    """The message of a stored record. ``scrub`` replaces secrets that became known after the record was stored."""
     event = json.loads(line["event"])
     data = {
         "run": line["run"],
@@ -96,14 +97,14 @@ def message_of(line: Mapping[str, Any], *, simulated: bool, scrub: ScrubData) ->
         "event": event,
     }
     scrubbed = scrub(data)
-    assert isinstance(scrubbed, dict)  # what goes in as a mapping comes out as one
+    assert isinstance(scrubbed, dict)  # scrub returns a mapping for a mapping
     return Message(line["run"], line["seq"], line["at"], str(event["kind"]), scrubbed)
 
 
 def signature(secret: str, body: bytes, at: float) -> str:
-    """``t=1800000000,v1=5f2c…``: HMAC-SHA256 of ``<t>.<body>`` in hexadecimal; ``t`` is the second it was made in.
+    """``t=1800000000,v1=5f2c…``: HMAC-SHA256 of ``<t>.<body>`` in hexadecimal. ``t`` is the time of signing, in seconds.
 
-    The time is part of what is signed, so that a receiver can refuse what a person recorded and sends again.
+    The time is part of the signed text, so a receiver can refuse a replayed message.
     """
     moment = int(at)
     key = secret.encode("utf-8", "surrogateescape")

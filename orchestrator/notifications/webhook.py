@@ -1,6 +1,7 @@
-"""Posts events to a webhook as signed CloudEvents. How bytes travel is the poster's business, not known here.
+"""Posts events to a webhook as signed CloudEvents. The poster sends the bytes.
 
-Must never put the address of a webhook into a text: for many services the address itself is the password.
+This module must never put the address of a webhook into a text, because for many services the address itself is the
+password.
 """
 
 from __future__ import annotations
@@ -19,21 +20,21 @@ _SUCCESS = range(200, 300)
 
 
 class Poster(Protocol):
-    """What sends a request over HTTP. Several threads use one."""
+    """Sends requests over HTTP. Several threads use one poster."""
 
     def post(
         self, url: str, body: bytes, headers: Mapping[str, str], *, timeout_s: float, ca_file: str | None
     ) -> int:
         """POST ``body`` once, follow no redirect, and return the status of the answer.
 
-        Raises ``AdapterError`` when there is none within ``timeout_s`` seconds, ``DefinitionError`` for a bad
-        ``ca_file``; neither has the URL in its text, but for its host.
+        Raises ``AdapterError`` if there is no answer within ``timeout_s`` seconds, and ``DefinitionError`` for a bad
+        ``ca_file``. The text of both errors has only the host of the URL.
         """
         ...
 
 
 class WebhookSender:
-    """Tells a webhook of events."""
+    """Sends events to a webhook."""
 
     def __init__(self, hook: Hook, webhook: Webhook, *, poster: Poster, secrets: Secrets, clock: Clock) -> None:
         self._hook = hook
@@ -43,7 +44,7 @@ class WebhookSender:
         self._clock = clock
 
     def __call__(self, message: Message) -> None:
-        """Post it once, signed again. Raises ``HookFailed`` unless the answer is a success (2xx)."""
+        """Post the message once, with a new signature. Raises ``HookFailed`` unless the answer is a success (2xx)."""
         body = message.cloud_event()
         try:
             secret = self._secrets.reveal(self._webhook.secret.reference, what=f"secret of hook {self._hook.name}")

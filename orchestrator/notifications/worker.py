@@ -1,7 +1,8 @@
-"""Threads that tell the hooks of a run while it continues, one for each hook, so that a slow one delays no other.
+"""Threads that notify the hooks of a run while the run continues. Each hook has a thread, so a slow hook delays no other.
 
-``Hooks`` is an observer of the engine: what happens wakes the threads, which then read the record by themselves; what
-fails comes out as this observer's failure, which the engine records and shows. Must never make the engine wait.
+``Hooks`` is an observer of the engine. Each record wakes the threads, and the threads read the journal themselves. A
+failed delivery becomes a failure of this observer, which the engine records and shows. The observer must never make the
+engine wait.
 """
 
 from __future__ import annotations
@@ -19,12 +20,12 @@ from orchestrator.notifications.backlog import flush
 from orchestrator.notifications.delivery import Courier
 from orchestrator.notifications.delivery_context import Office
 
-# How long a thread may take to notice that it must stop, seconds.
+# The seconds in which a thread must notice that it has to stop.
 _NOTICE_WITHIN = 2.0
 
 
 class Hooks:
-    """All hooks of one run. Made, started, told of every record as an observer, and finished or halted at the end."""
+    """All hooks of one run. The engine calls it with every record. At the end of the run it is finished or halted."""
 
     def __init__(self, office: Office, run: str, hooks: Sequence[Hook], *, simulated: bool) -> None:
         self._clock = office.clock
@@ -36,17 +37,18 @@ class Hooks:
         self._backlog = _BacklogThread(office, own=run)
 
     def start(self, *, with_backlog: bool = False) -> None:
-        """Start with what the record holds already. ``with_backlog``: bring older runs' events too, once, beside."""
+        """Start the threads with the events already recorded. ``with_backlog``: another thread also delivers the events
+        of older runs, once."""
         try:
             for thread in self._threads:
                 thread.start()
             if with_backlog:
                 self._backlog.start()
-        except RuntimeError as error:  # no more threads can be had; what is not reported stays in the outbox
+        except RuntimeError as error:  # no more threads can be started; undelivered events stay in the outbox
             self._failed(HookFailed(f"not all hooks can be reached: {error}", cause="thread"))
 
     def __call__(self, record: ev.Record, run: Run) -> None:
-        """Something was recorded. Raises ``HookFailed`` with what went wrong since the last time."""
+        """Wake the threads after a new record. Raises ``HookFailed`` with the failures since the last call."""
         for thread in self._threads:
             thread.wake()
         with self._lock:
@@ -55,14 +57,15 @@ class Hooks:
             raise HookFailed("; ".join(map(str, failures)), cause="hooks")
 
     def finish(self, within_s: float) -> None:
-        """Nothing more will be recorded: each hook has so many seconds to take the rest. Returns at once."""
+        """Tell the threads that nothing more will be recorded. Each hook has ``within_s`` seconds to take the rest.
+        Returns at once."""
         until = self._clock.now() + within_s
         self._backlog.finish(until)
         for thread in self._threads:
             thread.finish(until)
 
     def wait(self, timeout_s: float) -> bool:
-        """Wait at most so long for the hooks to have taken what they will; whether they have."""
+        """Wait at most ``timeout_s`` seconds for the threads to end. Returns whether all have ended."""
         until = self._clock.now() + timeout_s
         started = [thread for thread in (*self._threads, self._backlog) if thread.ident is not None]
         for thread in started:
@@ -70,11 +73,11 @@ class Hooks:
         return not any(thread.is_alive() for thread in started)
 
     def ended_by(self, hook: str) -> str:
-        """What ended the thread of ``hook`` before its time; empty where nothing did. The outbox may not know."""
+        """The error that ended the thread of ``hook`` too early, or empty. The outbox may not have this error."""
         return next((thread.ended_by for thread in self._threads if thread.hook.name == hook), "")
 
     def halt(self) -> None:
-        """No one can wait any longer: cut off what is under way. What was not delivered stays in the outbox."""
+        """End all threads now and interrupt their deliveries. Undelivered events stay in the outbox."""
         self._backlog.halt()
         for thread in self._threads:
             thread.halt()
@@ -86,7 +89,7 @@ class Hooks:
 
 
 class _HookThread(threading.Thread):
-    """Keeps one hook told until it is finished or halted."""
+    """Delivers events to one hook until the thread is finished or halted."""
 
     def __init__(
         self,
@@ -105,19 +108,19 @@ class _HookThread(threading.Thread):
         self._clock: Clock = office.clock
         self._awake = threading.Event()
         self._halted = threading.Event()
-        self._until: float | None = None  # set once it is to finish
+        self._until: float | None = None  # set when the thread has to finish
 
     def wake(self) -> None:
-        """There may be something to deliver."""
+        """Wake the thread, because there may be an event to deliver."""
         self._awake.set()
 
     def finish(self, until: float) -> None:
-        """Deliver what is left, trying until ``until``, seconds since the epoch, and end."""
+        """Deliver the remaining events, with attempts until ``until`` (seconds since the epoch), and end."""
         self._until = until
         self._awake.set()
 
     def halt(self) -> None:
-        """End now; cut off what is under way."""
+        """End now and interrupt the present delivery."""
         self._halted.set()
         self._awake.set()
 
@@ -140,7 +143,7 @@ class _HookThread(threading.Thread):
     def _keep_told(self, courier: Courier) -> None:
         while not self._halted.is_set():
             self._awake.clear()
-            until = self._until  # read before the record is: what is recorded before this was set is delivered
+            until = self._until  # read before the journal, so all events recorded before the finish are delivered
             has_all = courier.work(self._may_go_on)
             if until is not None and (has_all or max(courier.due, self._clock.now()) >= until):
                 break
@@ -151,7 +154,7 @@ class _HookThread(threading.Thread):
         return not self._halted.is_set() and (self._until is None or self._clock.now() < self._until)
 
     def _rest(self, courier: Courier, until: float | None, *, has_all: bool) -> None:
-        """Until there is something to do: a new record, the next attempt, the end."""
+        """Wait for a new record, the next attempt, or the end."""
         pause = max(0.0, courier.due - self._clock.now())
         if until is not None:
             self._clock.sleep(pause)
@@ -163,7 +166,7 @@ class _HookThread(threading.Thread):
 
 
 class _BacklogThread(threading.Thread):
-    """Brings the events of older runs, each hook until it fails once."""
+    """Delivers the events of older runs, to each hook until it fails once."""
 
     def __init__(self, office: Office, *, own: str) -> None:
         super().__init__(name="backlog of hooks", daemon=True)
@@ -172,18 +175,18 @@ class _BacklogThread(threading.Thread):
         self._until: float | None = None
 
     def finish(self, until: float) -> None:
-        """End by itself, and start nothing after ``until``, seconds since the epoch."""
+        """Let the thread end by itself. It starts no delivery after ``until`` (seconds since the epoch)."""
         self._until = until
 
     def halt(self) -> None:
-        """End now; leave the rest to others."""
+        """End now. Another process delivers the rest."""
         self._halted.set()
 
     def _may_go_on(self) -> bool:
         return not self._halted.is_set() and (self._until is None or self._office.clock.now() < self._until)
 
     def run(self) -> None:
-        # What goes wrong with an older run is kept with it, and not this run's failure.
+        # A failure for an older run is recorded with that run, so it is no failure of this run.
         with suppress(FailoverError), closing(self._office.outbox()) as outbox:
             for _ in flush(
                 self._office,

@@ -1,4 +1,4 @@
-"""Which runs that are not at their end hold which services: what explains a pair that is not as it should be."""
+"""The unfinished runs and the services that they hold. They explain a pair that is not in its normal state."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from orchestrator.errors import FailoverError
 from orchestrator.model.inventory import Inventory, Pair
 from orchestrator.operations.runtime import Tools
 
-_NAMED = 3  # services of a run; the table above has them all
+_NAMED = 3  # services of a run that are named; the table above has all of them
 
 
 @dataclass(slots=True)
 class OpenRun:
-    """A run that is not finished. ``led``: a process leads it now, as far as its lease tells."""
+    """A run that is not finished. ``led``: a process leads it now, by its lease."""
 
     run: str
     led: bool
@@ -37,7 +37,8 @@ class OpenRuns:
         return [{"run": one.run, "led": one.led, "services": one.services} for one in self.runs]
 
     def ways_on(self, service: str) -> str:
-        """What to do about ``service`` where a run has it, which keeps every other one away; empty where none does."""
+        """The next command for ``service``, if a run holds it and so blocks every other run; empty if no run holds
+        it."""
         one = next((one for one in self.runs if service in one.services), None)
         if one is None:
             return ""
@@ -46,7 +47,7 @@ class OpenRuns:
         return f"run {one.run} is unfinished: `failover resume {one.run}` or `failover abort {one.run}`"
 
     def lines(self) -> Iterator[str]:
-        """For people: who has what, and what to do about a run that no one leads."""
+        """For people: the services of each run, and the next command for a run that is not led."""
         if self.unknown:
             yield f"unknown whether a run holds one of these: {self.unknown}"
         for one in self.runs:
@@ -79,7 +80,7 @@ def open_runs(tools: Tools, inventory: Inventory, pairs: Sequence[Pair]) -> Open
     except FailoverError as error:
         return OpenRuns(unknown=str(error))
     for key, run in sorted(claimed.items()):
-        service = places.get(key.partition("/")[2])  # whatever family its runbook is of
+        service = places.get(key.partition("/")[2])  # the family of its runbook does not matter
         if service is not None and run in found:
             found[run].services.append(service)
     return OpenRuns([one for one in found.values() if one.services])

@@ -1,8 +1,8 @@
-"""The laws that a family and its adapters keep, for authors: what can be checked without a device, and by reading only.
+"""The laws for a family and its adapters, for authors: those that need no device, and those that need only reading.
 
-Each law is a sentence and a check that yields what breaks it. Nothing here sends a changing command: the laws of changes
-need a site that may be changed (``conformance_changes``), and what arrived there needs a separate account of the site
-(``tests/contract/laws.py``).
+Each law is a sentence and a check that yields each violation. No changing command is sent here. The laws of changes
+need a site that may be changed (``conformance_changes``). To check what arrived at a site, a separate account of the
+site is needed (``tests/contract/laws.py``).
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ _STRANGER = "failover-conformance-no-such-service"
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """How one law ended. ``details``: what breaks it, or why it was not checked."""
+    """The result of one law. ``details``: the violations, or the reason why it was not checked."""
 
     law: str
     outcome: Outcome
@@ -58,7 +58,7 @@ class Verdict:
 
 @dataclass(frozen=True, slots=True)
 class Opened:
-    """A session with one site of the family that can only read, and the services that the site has."""
+    """A read-only session with one site of the family, and the services of the site."""
 
     site: str
     adapter: Adapter
@@ -66,7 +66,7 @@ class Opened:
 
 
 def verdicts_of(family: Family, registry: Registry, opened: Sequence[Opened]) -> Iterator[Verdict]:
-    """Every law on ``family``. Without a session, those of readings are not checked."""
+    """Every law on ``family``. Without a session, the laws of readings are not checked."""
     own = registry.get("local")  # a site may have commands of the operator's own
     kinds = {name: compose([registry.get(name), own]) for name in registry.of_family(family.name)}
     declared: Sequence[tuple[str, Callable[[], Iterator[str]]]] = (
@@ -180,7 +180,7 @@ def _unknown(family: Family) -> Iterator[str]:
 
 
 def readings_fit(kind: type[Adapter]) -> Iterator[str]:
-    """What is wrong with the readings that an adapter declares."""
+    """The faults in the readings that an adapter declares."""
     for name, spec in kind.readings.items():
         if model_of(spec) is None:
             yield f"no family has a reading {name}"
@@ -189,7 +189,7 @@ def readings_fit(kind: type[Adapter]) -> Iterator[str]:
 
 
 def actions_fit(kind: type[Adapter]) -> Iterator[str]:
-    """What is wrong with the actions that an adapter declares."""
+    """The faults in the actions that an adapter declares."""
     for name, spec in kind.actions.items():
         if spec.name != name or not spec.summary or spec.batch < 1:
             yield f"{name} is declared under another name, without a summary, or for no call at all"
@@ -247,7 +247,7 @@ def _runbooks(family: Family, kinds: Kinds) -> Iterator[str]:
         read = read_runbook(path)
         found = [*read.findings]
         if read.value is not None:
-            # An adapter may do a part of what a site needs: one that fits is enough.
+            # One adapter may do only a part of the actions of a site, so one fitting adapter is enough.
             fitting = [_errors(read.value, kind) for kind in kinds.values()]
             found += sorted(fitting, key=len)[0] if fitting else []
         yield from (f"{path.stem}: {one.message} [{one.code}]" for one in found if one.level == "error")
@@ -276,8 +276,8 @@ def _silence(one: Opened) -> Iterator[str]:
 
 
 def _stranger(one: Opened) -> Iterator[str]:
-    """A reading of the whole site may answer for any name, or fail for all, so only those that differ by service are
-    judged."""
+    """A reading of the whole site may answer for any name, or fail for all names. So only readings that differ by
+    service are checked."""
     for name in one.adapter.readings:
         answers = one.adapter.probe(name, [*one.services, _STRANGER])
         found = answers.get(_STRANGER)

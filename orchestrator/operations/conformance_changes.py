@@ -1,8 +1,8 @@
 """The laws of changes: each action that has an inverse is done at one site, read, done again, and rolled back.
 
-This changes a real site, so it is done only where its caller named that site. An action starts only from a state that was
-read, and that its inverse makes again; one that would make a site serve is never the first. What cannot be rolled back
-is left alone. In the end the site is as it was, or the verdict says what is left.
+This changes a real site, so the caller must name that site. An action starts only from a state that was read, and that
+its inverse restores. An action that would make a site serve is never the first. An action that cannot be rolled back is
+not done. At the end the site is as it was, or the verdict says what is left.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from orchestrator.model.outcome import Effect
 from orchestrator.model.reading import Reading
 from orchestrator.operations.conformance import Verdict
 
-# How long an effect may take to show, seconds, and how often it is read.
+# How long an effect may take until it can be read, and the pause between readings, seconds.
 _SHOWN_S, _PAUSE_S = 15.0, 0.2
 _FENCE, _FENCE_READING = "set_external_fence", "external_fence"
 
@@ -34,7 +34,7 @@ LAWS = (SHOWN, TWICE, BACK, CLOSED, FENCED)
 
 @dataclass(frozen=True, slots=True)
 class Changed:
-    """A session with the site that may be changed, and the service on which its actions are done."""
+    """A session with the site that may be changed, and the service for the actions."""
 
     site: str
     adapter: Adapter
@@ -43,7 +43,7 @@ class Changed:
 
 @dataclass(frozen=True, slots=True)
 class _Trial:
-    """An action with what it makes, and the one that rolls it back."""
+    """An action with its effects, and the action that rolls it back."""
 
     call: Call
     action: str
@@ -58,7 +58,7 @@ class _Trial:
 
 @dataclass(slots=True)
 class _Found:
-    """By law, what breaks it and what was done; why an action was left alone."""
+    """By law, the violations and the actions that were done; ``left``: why an action was not done."""
 
     broken: dict[str, list[str]] = field(default_factory=lambda: defaultdict(list))
     done: dict[str, list[str]] = field(default_factory=lambda: defaultdict(list))
@@ -66,7 +66,7 @@ class _Found:
     unfenced: str = "the site has no fence plan with a command"
 
     def note(self, law: str, trial: _Trial, problem: str) -> None:
-        """What was seen of a law."""
+        """Record one observation about a law."""
         self.done[law].append(str(trial))
         if problem:
             self.broken[law].append(f"{trial}: {problem}")
@@ -74,7 +74,7 @@ class _Found:
 
 class _Always:
     def check(self) -> None:
-        """It may leave: whoever called named the site that is changed."""
+        """Every command may leave: the caller has named the site that is changed."""
 
 
 def verdicts_of_changes(family: Family, changed: Changed, clock: Clock) -> Iterator[Verdict]:
@@ -92,13 +92,14 @@ def verdicts_of_changes(family: Family, changed: Changed, clock: Clock) -> Itera
 
 
 def _trials(family: Family, changed: Changed, found: _Found) -> Iterator[_Trial]:
-    """What can be done and rolled back. What changes who serves comes last: the site serves until then."""
+    """The actions that can be done and rolled back. An action that changes which site serves comes last: until then the
+    site serves."""
     specs = changed.adapter.actions
     trials = [one for spec in specs.values() for one in _of_action(family, spec, specs, changed.service, found)]
     yield from sorted(trials, key=lambda one: Facet.SERVES in one.makes)
     if _FENCE in specs and _FENCE_READING in changed.adapter.readings:
         closed, opened = (Call(changed.service, {"state": state}) for state in ("closed", "open"))
-        # A command that there is none of is shown as the reason, in such brackets.
+        # If the site has no such command, the reason is shown in these brackets instead.
         missing = [line for call in (closed, opened) for line in specs[_FENCE].commands(call) if line.startswith("<")]
         if missing:
             found.unfenced = missing[0].strip("<>")
@@ -129,7 +130,7 @@ def _of_action(
 
 
 def _calls(family: Family, action: str, service: str) -> Iterator[tuple[Call, Mapping[str, bool]]]:
-    """Each call of an action that makes something, with what it makes."""
+    """Each call of an action that has an effect, with its effects."""
     for (name, argument), values in family.makes.items():
         for value in values if name == action else ():
             args = {argument: value} if argument else {}
@@ -137,20 +138,20 @@ def _calls(family: Family, action: str, service: str) -> Iterator[tuple[Call, Ma
 
 
 class _Site:
-    """What the site shows, and what it answers."""
+    """The site's readings, and its answers to actions."""
 
     def __init__(self, family: Family, changed: Changed, clock: Clock) -> None:
         self._family, self._changed, self._clock = family, changed, clock
         self.actions = changed.adapter.actions
 
     def shows(self, wanted: Mapping[str, bool]) -> bool | None:
-        """Is all of it read so? None: a part of it is unknown."""
+        """Are all readings as ``wanted``? None: a part of them is unknown."""
         found = [self._value(name) for name in wanted]
         same = [None if one is None else one is value for one, value in zip(found, wanted.values(), strict=True)]
         return False if False in same else None if None in same else True
 
     def comes_to_show(self, wanted: Mapping[str, bool]) -> bool:
-        """The same, as soon as it is read so."""
+        """Wait until all readings are as ``wanted``. False: they were not within ``_SHOWN_S``."""
         until = self._clock.now() + _SHOWN_S
         while (found := self.shows(wanted)) is not True and self._clock.now() < until:
             self._clock.sleep(_PAUSE_S)
@@ -165,7 +166,7 @@ class _Site:
         return None
 
     def _places(self, name: str) -> Iterator[tuple[str, str]]:
-        """The readings that show a facet or a field, and the name that it has there."""
+        """The readings that show a facet or a field, each with the name of its field."""
         if name == "closed" and _FENCE_READING in self._changed.adapter.readings:
             yield _FENCE_READING, name
         for reading, model in self._family.readings.items():
@@ -175,7 +176,7 @@ class _Site:
                 yield reading, own
 
     def do(self, action: str, call: Call) -> str:
-        """What is wrong with the answer; empty: it was accepted."""
+        """Do the action. Returns the error in the answer; empty: it was accepted."""
         try:
             (result,) = self._changed.adapter.apply(action, [call], _Always())
         except AdapterError as error:
@@ -186,7 +187,7 @@ class _Site:
 
 
 def _play(site: _Site, trial: _Trial, found: _Found) -> None:
-    """Do it, do it again where that is allowed, and roll it back, whatever came of it."""
+    """Do the action, repeat it if that is allowed, and roll it back, even after an error."""
     before = {name: not value for name, value in trial.makes.items()}
     if site.shows(before) is not True:
         what = ", ".join(f"{name}: {str(value).lower()}" for name, value in before.items())
@@ -195,7 +196,7 @@ def _play(site: _Site, trial: _Trial, found: _Found) -> None:
     closed = "the process was interrupted"
     try:
         closed = _done(site, trial, found)
-    finally:  # an interrupt leaves nothing changed
+    finally:  # also after an interrupt, so that no change is left
         opened = _rolled_back(site, trial, before, site.do(trial.inverse, trial.back))
         found.note(trial.law or BACK, trial, opened)
     if Facet.SERVES in trial.makes:

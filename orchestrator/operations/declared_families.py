@@ -1,7 +1,7 @@
-"""The families that files declare: those that come with the program, those beside an inventory, and those named.
+"""The families that files declare: those of the program, those beside an inventory, and those that are named.
 
-A file that is wrong is in no one else's way: `failover family list` says what is wrong with it, and so does the command
-that needs it.
+A faulty file does not affect other commands. `failover family list` reports its faults, and so does a command that
+needs it.
 """
 
 from __future__ import annotations
@@ -33,14 +33,14 @@ VARIABLE = "FAILOVER_FAMILIES"
 INVENTORY = "FAILOVER_INVENTORY"
 # The folder beside an inventory.
 FOLDER = "families"
-# A distribution names a package here that has family files.
+# In this entry point group, a distribution names a package with family files.
 GROUP = "failover.family_files"
 
 
 def offer_families(places: Iterable[Path] = ()) -> None:
-    """Make the families known that are declared in ``places``, files or folders, in those of ``FAILOVER_FAMILIES``, in
-    the folder beside ``FAILOVER_INVENTORY``, and in those of the installed distributions. Nothing is read before a family
-    is asked for."""
+    """Make known the families that are declared in ``places``, files or folders, and in three other sources: the files
+    of ``FAILOVER_FAMILIES``, the folder beside ``FAILOVER_INVENTORY``, and the installed distributions. A file is read
+    only when its family is needed."""
     inventory = os.environ.get(INVENTORY)
     beside = [Path(inventory).parent / FOLDER] if inventory else []
     named = [Path(one) for one in os.environ.get(VARIABLE, "").split(os.pathsep) if one]
@@ -52,7 +52,7 @@ def offer_families(places: Iterable[Path] = ()) -> None:
 
 
 def files_of(kinds: Iterable[type[Adapter]]) -> tuple[FamilyFile, ...]:
-    """The files that declare ``kinds`` of adapters, each once: what a plan records of them."""
+    """The files that declare ``kinds`` of adapters, each once. A plan records them."""
     from orchestrator.model.declared.file import FamilyFile
 
     found = (getattr(kind, "file", None) for kind in kinds)
@@ -60,7 +60,7 @@ def files_of(kinds: Iterable[type[Adapter]]) -> tuple[FamilyFile, ...]:
 
 
 def know_recorded(plan: Plan) -> None:
-    """Have the families of ``plan`` as its run recorded them: their files may be gone, or say something else now."""
+    """Make known the families of ``plan`` as its run recorded them: their files may have been deleted or changed."""
     if plan.families:
         from adapters.declared.family import family_of
 
@@ -71,7 +71,8 @@ def know_recorded(plan: Plan) -> None:
 
 
 def name_families(places: Iterable[Path]) -> None:
-    """Have this process, and those that it starts, know these files too. Raises ``DefinitionError`` for none."""
+    """Make these files known to this process, and to those that it starts. Raises ``DefinitionError`` for no family
+    file."""
     known = [os.environ[VARIABLE]] if os.environ.get(VARIABLE) else []
     for place in places:
         if not place.exists():
@@ -83,7 +84,7 @@ def name_families(places: Iterable[Path]) -> None:
 
 
 def findings_of_file(path: Path) -> list[Finding]:
-    """What is wrong with a family file; if nothing is, with the runbooks in the folder beside it."""
+    """The faults of a family file; if it has none, those of the runbooks in the folder beside it."""
     from adapters.declared.family import family_of
     from orchestrator.documents.loader import read_family
 
@@ -91,7 +92,7 @@ def findings_of_file(path: Path) -> list[Finding]:
     if read.value is None:
         return list(read.findings)
     family = family_of(read.value, path.with_name(read.value.family))
-    # Its runbooks may name each other.
+    # The runbooks of the family may name each other.
     with offered(str(path.absolute()), lambda: family):
         return [
             *read.findings,
@@ -101,7 +102,7 @@ def findings_of_file(path: Path) -> list[Finding]:
 
 
 def _of_runbooks(family: Family, file: FamilyFile) -> Iterator[Finding]:
-    """What is wrong with the runbooks in the folder beside its file."""
+    """The faults of the runbooks in the folder beside the family file."""
     from orchestrator.documents.lint.family_conduct import lint_closing
     from orchestrator.documents.lint.runbook import lint
     from orchestrator.documents.loader import read_runbook
@@ -118,7 +119,7 @@ def _of_runbooks(family: Family, file: FamilyFile) -> Iterator[Finding]:
 
 
 def _of_the_whole(file: FamilyFile, runbooks: Path | None, name: str, lines: Lines) -> list[Finding]:
-    """What only the other families, the folder beside the file and this machine can tell."""
+    """The faults that depend on the other families, the folder beside the file and this machine."""
     from adapters.declared.sql import driver_problem
     from orchestrator.documents.generic_runbooks import generic_runbook
 
@@ -147,7 +148,7 @@ def _of_the_whole(file: FamilyFile, runbooks: Path | None, name: str, lines: Lin
 
 
 def new_family_file(name: str) -> str:
-    """A commented family file to start with. Raises ``DefinitionError`` for what can be no name."""
+    """A commented family file to start with. Raises ``DefinitionError`` for an invalid name."""
     if not re.fullmatch(r"[a-z][a-z0-9-]{0,40}", name):
         hint = "lower-case letters, digits and -, starting with a letter"
         raise DefinitionError(f"{name!r} cannot be the name of a family", hint=hint)

@@ -1,7 +1,7 @@
-"""Which family a pair is of, and which family's runbook a command means: that of the adapters which speak for its sites.
+"""The family of a pair, and the family whose runbook a command uses: that of the adapters of its sites.
 
-An adapter names its family. What speaks the words of another one is not taken for it, and a pair of a family that this
-program does not know is refused or shown as unknown (docs/explanation/reliability.md, promise 18).
+An adapter names its family. An adapter that only uses the terms of a family is not taken for an adapter of it. A pair
+of an unknown family is refused or shown as unknown (docs/explanation/reliability.md, promise 18).
 """
 
 from __future__ import annotations
@@ -18,20 +18,20 @@ from orchestrator.operations.runtime import Tools
 
 
 def family_of(tools: Tools, site: Site) -> str:
-    """The name of the installed family, or empty for one that is not installed. Raises ``DefinitionError`` for an adapter
-    that cannot be had."""
+    """The name of the installed family of ``site``, or empty if it is not installed. Raises ``DefinitionError`` for an
+    adapter that cannot be used."""
     named = family_named(tools.registry.declarations(site))
     return named if family_called(named) is not None else ""
 
 
 def unknown_family(site: Site) -> str:
-    """Why nothing is known of a site, in a sentence."""
+    """The reason why the family of a site is unknown, in a sentence."""
     adapters = ", ".join(part.adapter for part in site.parts)
     return f"this program does not know what kind of service {site.name} is (adapter: {adapters})"
 
 
 def known_family(tools: Tools, site: Site) -> str:
-    """The family of ``site``. Raises ``DefinitionError`` for one that this program does not know."""
+    """The family of ``site``. Raises ``DefinitionError`` for a family that this program does not know."""
     family = family_of(tools, site)
     if not family:
         raise DefinitionError(
@@ -45,9 +45,10 @@ def known_family(tools: Tools, site: Site) -> str:
 def family_meant(
     tools: Tools, inventory: Inventory, services: Sequence[str], pair: str | None, *, is_known: bool = True
 ) -> str:
-    """The family of the pair that is meant; empty when which pair is not clear, which planning then says.
+    """The family of the chosen pair; empty if the pair is not clear, which planning then reports.
 
-    Raises ``DefinitionError`` for a family that this program does not know, if it ``is_known`` for sure."""
+    ``is_known``: the family must be known to this program. Raises ``DefinitionError`` if it must, and is not.
+    """
     fitting = [
         one
         for one in inventory.pairs
@@ -60,7 +61,7 @@ def family_meant(
 
 
 def shipped_by(family: str, kind: str) -> str:
-    """The name of a family's runbook. Raises ``DefinitionError`` where it ships none of this kind."""
+    """The name of a family's runbook. Raises ``DefinitionError`` if the family ships none of this kind."""
     own = shipped_of(family)
     if f"{family}/{kind}" not in own:
         raise DefinitionError(
@@ -70,13 +71,14 @@ def shipped_by(family: str, kind: str) -> str:
 
 
 def not_offered(family: str, what: str, offers: Callable[[Offering], bool]) -> DefinitionError:
-    """``family`` does not offer ``what``, such as ``guard``; the hint names the families that do, by ``offers``."""
+    """The error for a ``family`` that does not offer ``what``, such as ``guard``. The hint names the families that do,
+    by ``offers``."""
     others = ", ".join(name for name in known_families() if offers(offering(name)))
     return DefinitionError(f"the family {family} does not offer {what}", hint=f"families that do: {others or 'none'}")
 
 
 def see_roles(family: str) -> None:
-    """Raise ``DefinitionError`` where a family ships no repair of two standby, or two active, sites."""
+    """Raise ``DefinitionError`` if a family ships no repair of two standby, or two active, sites."""
     if not offers_repair(family):
         instead = offering(family).instead("repair")
         raise DefinitionError(

@@ -1,4 +1,4 @@
-"""Which run a person means: by its name, a start of it, ``last``, or the only one that fits."""
+"""Finds a run by its name, a start of its name, ``last``, or as the only one that fits."""
 
 from __future__ import annotations
 
@@ -16,13 +16,14 @@ from orchestrator.operations.declared_families import know_recorded
 
 
 def find_run(journal: Journal, name: str | None) -> str:
-    """The run called ``name``, by a start of it, or ``last``; the newest one without a name. Families that it has in
-    its record are known from now on as they are there."""
+    """The run called ``name``, by a start of it, or ``last``; without a name the newest run. From then on the families
+    in its record are known as they were recorded."""
     return _known(journal, _find(journal, name))
 
 
 def _known(journal: Journal, run: str) -> str:
-    """``run``, once the families of its record are known. What cannot be read is reported by whoever reads the whole."""
+    """``run``, after the families of its record are known. A record that cannot be read is reported by later
+    readers."""
     with suppress(FailoverError), closing(cast("Generator[ev.Record]", journal.records(run))) as records:
         first = next(records).event
         if isinstance(first, ev.RunCreated):
@@ -43,10 +44,11 @@ def _find(journal: Journal, name: str | None) -> str:
 
 
 def find_open_run(journal: Journal, name: str | None, to_do: str) -> str:
-    """The same among the runs that are not at their end; without a name the only one. ``to_do`` completes a sentence.
+    """The run called ``name`` among the runs that have not ended; without a name the only one. ``to_do`` completes a
+    sentence.
 
-    A run that is not finished has claimed its services, so the claims tell which ones these are, however long the
-    list of runs is. One that was killed while it let go of its claims is among them, and is done with by under way.
+    A run that is not finished has claimed its services, so the claims show the unfinished runs, however long the list
+    of runs is. A run that was killed while it released its claims is among them. Resuming it releases the rest.
     """
     open_runs = set(claims(journal).values())
     if name is not None:
@@ -74,7 +76,8 @@ def _is_over(journal: Journal, run: str) -> bool:
 
 
 def _see_vanished(journal: Journal, name: str | None) -> None:
-    """Raise ``JournalCorrupt`` for a run called ``name``, or one that had not ended, that was recorded and is gone."""
+    """Raise ``JournalCorrupt`` for a recorded run that is missing now: the run called ``name``, or one that had not
+    ended."""
     for run, noted in journal.vanished().items():
         if run.startswith(name) if name else not noted.is_over:
             raise gone(run, noted)

@@ -1,6 +1,6 @@
-"""Adds to a plan on the screen how long earlier runs took, from the forecast that ``failover pipeline history`` keeps.
+"""Adds to a displayed plan how long earlier runs took, from the forecast that ``failover pipeline history`` keeps.
 
-A range says of how many runs it is; where too little is known, nothing is reported.
+A range names the number of its runs. If too few runs are known, no range is shown.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from orchestrator.reports.forecast import FEWEST, NAME, Forecast, Range, read_fo
 
 
 def with_forecast(tools: Tools, plan: ev.Plan, lanes: Sequence[LanePreview]) -> list[LanePreview]:
-    """``lanes`` with a note on each step of which earlier runs tell. Raises ``DefinitionError`` for a bad forecast."""
+    """``lanes`` with a note on each step that earlier runs contain. Raises ``DefinitionError`` for a bad forecast."""
     forecast = None if tools.is_rehearsal else read_forecast(tools.state / NAME)
     if forecast is None:
         return list(lanes)
@@ -28,8 +28,8 @@ def with_forecast(tools: Tools, plan: ev.Plan, lanes: Sequence[LanePreview]) -> 
 
 
 def with_predictions(tools: Tools, plan: ev.Plan) -> ev.Plan:
-    """``plan`` with what earlier runs let expect of it, for the report that compares it with what came. A forecast that
-    cannot be read never keeps a run from starting."""
+    """``plan`` with the predictions from earlier runs, for the report that compares them with the result. A forecast
+    that cannot be read never prevents a run from starting."""
     try:
         forecast = None if tools.is_rehearsal else read_forecast(tools.state / NAME)
     except DefinitionError:
@@ -38,7 +38,7 @@ def with_predictions(tools: Tools, plan: ev.Plan) -> ev.Plan:
 
 
 def _predicted(forecast: Forecast, plan: ev.Plan) -> Iterator[ev.Prediction]:
-    """Of the steps of this runbook and of its services, as far as enough is known."""
+    """The predictions for the steps of this runbook and its services, if enough is known."""
     steps = {step.id for step in plan.runbook.steps}
     services = {None, *plan.services}
     here = (place_of(plan), plan.simulated)
@@ -57,7 +57,7 @@ def _told(forecast: Forecast, plan: ev.Plan, service: str, step: StepPreview) ->
 
 
 def _drain(forecast: Forecast, plan: ev.Plan, service: str, step: StepPreview) -> str:
-    """What is in the queue now, at the rates seen before. Slow first: the range is one of times."""
+    """The time for the present queue at the earlier rates. The lowest rate gives the longest time."""
     rate = forecast.drain_rate(service, place=place_of(plan), simulated=plan.simulated)
     if not step.gauge or rate is None or rate.p05 <= 0:
         return ""

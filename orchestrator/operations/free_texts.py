@@ -1,7 +1,8 @@
-"""Which texts of a record are free, so that a secret may have got into them, and which are names.
+"""The free texts of a record, which may contain a secret, and the names in it.
 
-Secrets are replaced in free texts only. A name is what a run is continued by: an account called like its password, or
-a password that is also a word of the vocabulary or a number of messages, must not make a record unusable.
+Secrets are replaced in free texts only. Names must stay, because a run is resumed by them. An account may be called
+like its password, and a password may be a word of the vocabulary or a number of messages. Replacing it in names would
+make the record unusable.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ Scrub = Callable[[str], str]
 
 
 def scrub_free_texts(scrub: Scrub) -> Scrub:
-    """What makes a record, as JSON, fit to be stored: ``scrub`` applied to its free texts."""
+    """A function that makes a record, as JSON, ready to be stored: it applies ``scrub`` to the free texts."""
 
     def scrubbed(body: str) -> str:
         if scrub(body) == body:

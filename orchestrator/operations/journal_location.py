@@ -1,7 +1,7 @@
-"""Where ``FAILOVER_JOURNAL`` says that the journal is: checked before anything is kept there or read from there.
+"""The location of the journal in ``FAILOVER_JOURNAL``, checked before it is written or read.
 
-A file gets the checks of the state directory's own journal, and a server has to prove who it is. Must never repeat a
-password that a URL has.
+A file gets the same checks as the journal of the state directory. A server must prove its identity. This module must
+never repeat a password from a URL.
 """
 
 from __future__ import annotations
@@ -27,14 +27,17 @@ PROVE_IT = (
     "the server of the journal has to prove who it is: name its CA in the URL, sslrootcert=FILE, or sslrootcert=system; "
     "another sslmode in the URL overrides it"
 )
-# Whoever sets one of these decides how the server is checked.
+# If one of these is set, it decides how the server is checked.
 _DECIDED_BY = ("sslmode", "service", "requiressl")
 _DECIDED_OUTSIDE = ("PGSSLMODE", "PGSERVICE", "PGREQUIRESSL")
 
 
 def passwords_of(url: str) -> list[str]:
-    """The passwords in a database's URL: it may also stand among its parameters. Raises ``DefinitionError`` for a URL
-    that would be taken apart within a password, a piece of which would then be in some error."""
+    """The passwords in a database's URL; a password may also be among its parameters.
+
+    Raises ``DefinitionError`` for a URL that would be split inside a password: a part of the password would then appear
+    in an error.
+    """
     try:
         parts = urlsplit(url)
         is_one = parts.netloc.count("@") <= 1 and (parts.port is None or parts.port >= 0)
@@ -49,10 +52,10 @@ def passwords_of(url: str) -> list[str]:
 
 
 def safe_url(url: str, environment: Mapping[str, str]) -> str:
-    """``url``, of which ``passwords_of`` has found nothing wrong, as it is opened. A file of SQLite is checked here; a
-    server on another machine is asked for its certificate unless the URL, or libpq's environment, says otherwise.
+    """``url``, already checked by ``passwords_of``, in the form that is opened.
 
-    Raises ``DefinitionError`` or ``JournalUnavailable``.
+    A file of SQLite is checked here. A server on another machine must show a certificate unless the URL, or libpq's
+    environment, says otherwise. Raises ``DefinitionError`` or ``JournalUnavailable``.
     """
     parts = urlsplit(url)
     if parts.scheme.partition("+")[0] == "sqlite":
@@ -67,7 +70,7 @@ def safe_url(url: str, environment: Mapping[str, str]) -> str:
 
 
 def _is_remote(host: str | None, query: list[tuple[str, str]]) -> Iterator[bool]:
-    """For each host that may be connected to: is it another machine? A path is a socket of this one."""
+    """For each host that may be used: is it another machine? A path is a socket of this machine."""
     named = [host] if host else []
     named += [one for name, value in query if name == "host" for one in value.split(",")]
     for one in named:
@@ -75,7 +78,7 @@ def _is_remote(host: str | None, query: list[tuple[str, str]]) -> Iterator[bool]
 
 
 def _check_file(url: str) -> None:
-    """The file of an embedded journal, as its URL names it: ours alone, in a place where no one can put another one."""
+    """Check the file of an embedded journal: only this account may write to it, and no other account may replace it."""
     parts = urlsplit(url)
     name = unquote(url.partition("://")[2].partition("?")[0].removeprefix("/"))
     if parts.netloc or not name.removeprefix("file:") or name.startswith(":"):
@@ -98,7 +101,7 @@ def _check_file(url: str) -> None:
 
 
 def is_ours_alone(path: Path) -> bool:
-    """Can no one else write into this directory, or put another in its place? Raises ``OSError``."""
+    """True if no other account can write into this directory, or replace it. Raises ``OSError``."""
     real = path.resolve()
     found = real.stat()
     is_owned = {path.lstat().st_uid, found.st_uid} == {os.getuid()}
@@ -110,8 +113,8 @@ def is_ours_alone(path: Path) -> bool:
 def make_private(path: Path, *, may_make: bool = True) -> None:
     """Create the file readable by its owner only, before a library creates it readable by all.
 
-    The library follows links, also those in place of the files that it keeps beside it: none is let through. A file
-    that is there is never opened here: closing it would drop every lock that this process has on it (fcntl(2)), and
+    The library follows links, also links in place of the files that it keeps beside the database. So links are refused.
+    An existing file is never opened here: closing it would drop every lock that this process has on it (fcntl(2)), and
     another process would then remove the log that a run is recorded in.
     """
     try:
@@ -134,6 +137,6 @@ def make_private(path: Path, *, may_make: bool = True) -> None:
 
 
 def place_of(journal: Journal) -> str:
-    """Where the record is, without the password that a database's URL may have."""
+    """The location of the journal, without the password that a database's URL may have."""
     url: str = journal.engine.url.render_as_string(hide_password=True)
     return url.removeprefix("sqlite:///")

@@ -1,4 +1,4 @@
-"""The configurations that AMPS instances serve of themselves, validated."""
+"""Fetches the configurations of running AMPS instances, and validates them."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from orchestrator.operations.runtime import Tools
 from validator.report import Level, ValidationFinding
 from validator.validate import validate
 
-# Instance of a service at a site, or why it could not be had.
+# By site and service: the instance, or the reason why it could not be fetched.
 Fetched = Mapping[tuple[str, str], Instance | str]
 
 
@@ -27,7 +27,7 @@ def fetch(
     variables: Mapping[str, str] | None = None,
     assumptions: Assumptions | None = None,
 ) -> Fetched:
-    """The instances of all services of ``pairs``, by site and service; a sentence where one could not be had."""
+    """The instances of all services of ``pairs``, by site and service; a sentence for one that could not be fetched."""
     wanted = [(inventory.sites[name], tuple(pair.services)) for pair in pairs for name in pair.sites]
     context = tools.to_read
 
@@ -42,8 +42,8 @@ def fetch(
 def instances_of(
     tools: Tools, inventory: Inventory, variables: Mapping[str, str], assumptions: Assumptions
 ) -> tuple[Instance, ...]:
-    """Every AMPS instance of the inventory, each once. Raises ``DefinitionError`` when there is none, or one is
-    missing: a fabric with a hole is not validated as if it were whole."""
+    """Every AMPS instance of the inventory, each once. Raises ``DefinitionError`` if there is none, or one is missing:
+    an incomplete fabric must not be validated as if it were complete."""
     pairs = [pair for pair in inventory.pairs if family_of(tools, inventory.sites[pair.sites[0]]) == "amps"]
     if not pairs:
         raise DefinitionError("the inventory has no AMPS instance to fetch a configuration from")
@@ -59,7 +59,7 @@ def instances_of(
 
 
 def validated_pair(tools: Tools, inventory: Inventory, pair: Pair) -> dict[str, Validated]:
-    """For each service, what the validation of its pair's live configurations found of its two instances."""
+    """For each service, the findings on its two instances from the validation of the pair's live configurations."""
     found = fetch(tools, inventory, [pair])
     instances = {id(one): one for one in found.values() if isinstance(one, Instance)}
     report = validate(instances.values(), ValidateOptions()) if instances else None

@@ -9,7 +9,7 @@ from orchestrator.model.runbook import Check, Do, GuardBreak, Stall, Step, forma
 
 
 def step_lines(step: Step) -> Iterator[str]:
-    """Everything a step says, in the order in which it matters."""
+    """All parts of a step in words, in order of importance."""
     yield from _checks("only if", step.only_if)
     if step.unless_escalated:
         yield "only if  the run was not escalated"

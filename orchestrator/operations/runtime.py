@@ -1,4 +1,4 @@
-"""Puts the parts together: state directory, journal, secrets, inventory, adapters, fleet. Decides nothing."""
+"""Connects the parts: state directory, journal, secrets, inventory, adapters, fleet. It makes no decision."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ STATE_VARIABLE = "FAILOVER_STATE"
 INVENTORY_VARIABLE = "FAILOVER_INVENTORY"
 USER_VARIABLE = "FAILOVER_USER"
 SIGNING_VARIABLE = "FAILOVER_SIGNING_KEY"
-# The name of the key in the state directory that signs if no other one is named.
+# The name of the signing key in the state directory, used if no other key is named.
 SIGNING_KEY = "signing.key"
 
 FleetMaker = Callable[[Mapping[Side, Adapter], Permit, Clock, "Prompter | None"], "Fleet"]
@@ -46,13 +46,13 @@ FleetMaker = Callable[[Mapping[Side, Adapter], Permit, Clock, "Prompter | None"]
 
 @dataclass(frozen=True, slots=True)
 class Tools:
-    """What every command that touches runs or devices works with. ``fleet`` None: a thread for each site.
+    """The resources of every command that uses runs or devices.
 
-    ``is_rehearsal``: the record is private to this process, whatever the environment says; ``keeps_records``: it stays
-    when the process ends. ``account`` and ``uid``: whose process this is, as the system knows it. ``policy_file``: the
-    approval policy of another program than ours, a test's for one; None: the one place where root keeps it, which no
-    option and no variable changes. ``tell``: hears what is worth knowing about a document. ``witness``: hears what
-    passes with devices.
+    ``fleet`` None: a thread for each site. ``is_rehearsal``: the record is private to this process, whatever the
+    environment says. ``keeps_records``: the record stays when the process ends. ``account`` and ``uid``: the owner of
+    this process, as the system knows it. ``policy_file``: the approval policy that another program, such as a test,
+    gives; None: the one file of root, which no option and no variable changes. ``tell``: is called with notices about a
+    document. ``witness``: receives the exchanges with devices.
     """
 
     state: Path
@@ -96,14 +96,14 @@ class Tools:
             ) from error
 
     def who(self) -> Who:
-        """Who acts, for the record: as they want to be called, and whose process this is."""
+        """The person who acts, for the record: the chosen name, and the owner of this process."""
         from orchestrator.model.plan import Who
 
         return Who(user_name(), self.account, self.uid)
 
     @property
     def has_journal(self) -> bool:
-        """Is there one, or would ``journal`` start it?"""
+        """Is there a journal, or would ``journal`` create one?"""
         return bool(self._journal_url) or os.path.lexists(self._journal_file)
 
     @property
@@ -115,8 +115,8 @@ class Tools:
         return self.state / "journal.sqlite"
 
     def signer(self) -> Signer | None:
-        """Who signs what this process records: the key that ``FAILOVER_SIGNING_KEY`` names, or that of the state
-        directory; None if there is neither. A key that was named is never done without."""
+        """The signer of this process's records: the key that ``FAILOVER_SIGNING_KEY`` names, or the key of the state
+        directory; None if there is neither. A named key is never ignored."""
         named = None if self.is_rehearsal else os.environ.get(SIGNING_VARIABLE)
         path = Path(named).expanduser() if named else self.state / SIGNING_KEY
         if not named and (self.is_rehearsal or not os.path.lexists(path)):
@@ -126,7 +126,8 @@ class Tools:
         return Signer(path)
 
     def approvers(self) -> Approvers:
-        """The approval policy of this machine, and whose signed words count by it. Raises ``DefinitionError``."""
+        """The approval policy of this machine, with the approvers whose signatures count. Raises
+        ``DefinitionError``."""
         from orchestrator.engine.approvers import POLICY_FILE, Approvers, load_policy
 
         if self.policy_file is None:
@@ -152,11 +153,11 @@ class Tools:
 
     @property
     def world_file(self) -> Path:
-        """Where the embedded simulated pair keeps its state between commands."""
+        """The file that keeps the state of the embedded simulated pair between commands."""
         return self.state / "world.json"
 
     def folder(self, name: str) -> Path:
-        """A folder of ours in the state directory. Raises ``JournalUnavailable``: also for a link, which is not
+        """A folder in the state directory. Raises ``JournalUnavailable``, also for a link, because links are not
         followed."""
         path = self.state / name
         if path.is_symlink():
@@ -173,19 +174,19 @@ class Tools:
         return path
 
     def is_simulated(self, inventory: Inventory) -> bool:
-        """Is every site of it simulated? Half a simulation is none."""
+        """Is every site of the inventory simulated? One real site makes the whole inventory real."""
         return all(self.registry.is_simulated(site) for site in inventory.sites.values())
 
     @property
     def to_read(self) -> AdapterContext:
-        """What adapters are given that only read."""
+        """The context of adapters that only read."""
         return AdapterContext(self.clock, self.secrets, read_only=True, witness=self.witness)
 
     @contextmanager
     def adapters(self, plan: Plan, *, read_only: bool = False) -> Iterator[Mapping[Side, Adapter]]:
-        """The adapters of both sides of ``plan``, open; closed afterwards.
+        """The open adapters of both sides of ``plan``. They are closed afterwards.
 
-        Raises ``NotStarted`` when a session cannot be made: whoever needs this has changed nothing yet.
+        Raises ``NotStarted`` if a session cannot be opened: at this point the caller has changed nothing yet.
         """
         made = self.make_adapters(plan, read_only=read_only)
         spoken_to = _spoken_to(plan)
@@ -193,7 +194,7 @@ class Tools:
             try:
                 for side, adapter in made.items():
                     if side not in spoken_to:
-                        continue  # it may well be dark
+                        continue  # this site may be down
                     with suppress(*((Unreachable,) if side in _may_be_silent(plan) else ())):
                         adapter.open()
             except AdapterError as error:
@@ -206,7 +207,7 @@ class Tools:
                 adapter.close()
 
     def make_adapters(self, plan: Plan, *, read_only: bool = False) -> dict[Side, Adapter]:
-        """The same, not yet open."""
+        """The adapters of both sides of ``plan``, not yet open."""
         context = AdapterContext(self.clock, self.secrets, read_only=read_only, witness=self.witness)
         sites = plan.inventory.sites
         return {
@@ -215,14 +216,14 @@ class Tools:
         }
 
     def ask_secrets(self, plan: Plan) -> None:
-        """Have the secrets that a person must type asked for now, before anything moves on the screen."""
+        """Ask now for the secrets that a person must type, before the display starts."""
         if any(asks_somebody(site) for site in plan.inventory.sites.values()):
             # A run continues without an unreachable device, but not without a password that must be typed.
             with suppress(NotStarted), self.adapters(plan):
                 pass
 
     def make_fleet(self, plan: Plan, permit: Permit, prompter: Prompter | None) -> Fleet:
-        """What carries commands to the devices of ``plan``."""
+        """The fleet that sends commands to the devices of ``plan``."""
         from orchestrator.engine.dispatch_threaded import ThreadedFleet
 
         adapters = self.make_adapters(plan)
@@ -252,13 +253,13 @@ def _sides_of(step: Step) -> Iterator[Side]:
 
 
 def _may_be_silent(plan: Plan) -> set[Side]:
-    """Sides whose silence the runbook itself asks about."""
+    """Sides for which the runbook itself checks whether they answer."""
     checks = (check for step in plan.runbook.steps for check in (*step.require, *step.until, *step.never))
     return {check.on for check in checks if check.reading == REACHABILITY}
 
 
 def account_name() -> str:
-    """Whose process this is, as the system knows it: no variable of the environment makes it another person's."""
+    """The owner of this process, as the system knows it. No variable of the environment can change it."""
     try:
         return pwd.getpwuid(os.getuid()).pw_name
     except KeyError:  # an account without a name, as containers have
@@ -266,7 +267,7 @@ def account_name() -> str:
 
 
 def user_name() -> str:
-    """Who asks for this, for the record."""
+    """The name of the person who acts, for the record."""
     named = os.environ.get(USER_VARIABLE)
     if named:
         return checked_text(named, USER_VARIABLE)
@@ -276,13 +277,13 @@ def user_name() -> str:
         return f"uid {os.getuid()}"
 
 
-# The number of characters that are shown before and after a refused one.
+# The number of characters shown before and after a refused character.
 _AROUND = 40
 
 
 def checked_text(text: str, what: str) -> str:
-    """``text`` as it was typed, for the record. Raises ``DefinitionError`` when it is no text at all, or has characters
-    that would make it look like another one."""
+    """``text`` as it was typed, for the record. Raises ``DefinitionError`` if it is not valid text, or has characters
+    that would make it look like a different text."""
     try:
         text.encode("utf-8")
     except UnicodeEncodeError:

@@ -1,4 +1,4 @@
-"""References to secrets, wherever an inventory has them: in the logins of a site's adapters, and in their options."""
+"""References to secrets in an inventory: in the logins of a site's adapters, and in their options."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def asks_somebody(site: Site) -> bool:
 
 
 def without_inline(site: Site) -> Site:
-    """``site`` as it may be recorded: a secret that was written into the inventory is asked for instead."""
+    """``site`` as it may be recorded: a secret in the inventory itself is replaced by a prompt."""
     also = tuple(
         one.model_copy(update={"login": _login(one.login), "options": _options(one.options)}) for one in site.also
     )
@@ -39,7 +39,7 @@ def _login(login: Login | None) -> Login | None:
 
 
 def _options(value: Any) -> Any:
-    """Options are the adapter's own; what looks like a reference with the secret in it is one."""
+    """Options belong to the adapter. A value that looks like a reference with an inline secret is treated as one."""
     if isinstance(value, Mapping):
         if set(value) == {"inline"}:
             return {"prompt": True}

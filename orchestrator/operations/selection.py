@@ -1,4 +1,4 @@
-"""Only the pairs and the services that are named."""
+"""Selects the named pairs and services."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from orchestrator.errors import DefinitionError
 from orchestrator.model.inventory import Inventory, Pair
 from orchestrator.suggestions import closest
 
-_NAMES = 12  # so many are named
+_NAMES = 12  # at most so many are named in an error
 
 
 class Asked(Protocol):
-    """Which services are asked for: by name, or every one of a pair."""
+    """The requested services: by name, or every service of a pair."""
 
     @property
     def services(self) -> Sequence[str]:
@@ -29,7 +29,7 @@ class Asked(Protocol):
 
 
 def pairs_of(inventory: Inventory, only: str | None) -> list[Pair]:
-    """The pairs that are meant. Raises ``DefinitionError`` for a name that none has."""
+    """The requested pairs. Raises ``DefinitionError`` for a name that no pair has."""
     pairs = [pair for pair in inventory.pairs if only in (None, pair.name)]
     if not pairs:
         known = ", ".join(pair.name for pair in inventory.pairs)
@@ -38,8 +38,8 @@ def pairs_of(inventory: Inventory, only: str | None) -> list[Pair]:
 
 
 def narrowed(inventory: Inventory, names: Sequence[str]) -> Inventory:
-    """``inventory`` with the services called ``names`` alone; all of it where none is named. Raises ``DefinitionError``
-    for a name that it does not list."""
+    """``inventory`` with only the services called ``names``; unchanged if there are no names. Raises
+    ``DefinitionError`` for a name that the inventory does not list."""
     if not names:
         return inventory
     see_listed(names, (name for pair in inventory.pairs for name in pair.services))
@@ -52,7 +52,7 @@ def narrowed(inventory: Inventory, names: Sequence[str]) -> Inventory:
 
 
 def see_listed(names: Iterable[str], listed: Iterable[str]) -> None:
-    """Raises ``DefinitionError`` for a name that is none of those listed."""
+    """Raise ``DefinitionError`` for a name that is not listed."""
     known = list(listed)
     for name in names:
         if name not in known:
@@ -63,7 +63,7 @@ def see_listed(names: Iterable[str], listed: Iterable[str]) -> None:
 
 
 def services_of(inventory: Inventory, asked: Asked) -> tuple[list[str], Pair]:
-    """The services that are meant, and the one pair they belong to. Raises ``DefinitionError``."""
+    """The requested services, and the one pair they belong to. Raises ``DefinitionError``."""
     if asked.services and asked.everything:
         raise DefinitionError(
             "names of services and --all exclude each other", hint="--all is every service: leave one of them out"

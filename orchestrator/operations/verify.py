@@ -1,7 +1,7 @@
-"""Does the record prove itself, in the journal or in an exported file?
+"""Checks that a record is unchanged, in the journal or in an exported file.
 
-Says what was proven and what was not: an unbroken chain without a signature proves nothing against whoever can write
-all of it, and no record proves that it is the newest one.
+The verdict says what was proven and what was not. An unbroken chain without a signature proves nothing against an
+attacker who can write all of it. No record proves that it is the newest one.
 """
 
 from __future__ import annotations
@@ -34,17 +34,18 @@ if TYPE_CHECKING:
 
 State = Literal["unsigned", "signed", "not checked"]
 
-# What a line of an export has; the last three say again, or sign, what the others record.
+# The fields of a line of an export. The last three repeat, or sign, the content of the others.
 _FIELDS = frozenset({"run", "seq", "at", "lane", "event", "hash", "time", "simulated", "signature"})
-# The first record of a run has its inventory and its runbook in it, a megabyte each at most; texts grow when quoted.
+# The first record of a run contains its inventory and its runbook, a megabyte each at most. Texts grow when quoted.
 _LINE_MAX = 16 * 1024 * 1024
 
 
 @dataclass(frozen=True, slots=True)
 class Doubts:
-    """What the record is compared with. ``trusted``: whose signatures count, if anybody's; ``is_demanded``: a record
-    without one is bad, and so is, with ``is_theirs``, one that is signed by another key. ``head``: number and hash of a
-    record, as they were noted earlier. ``approvers``: who may sign an approval, where this machine knows it."""
+    """The facts that the record is compared with. ``trusted``: the keys whose signatures count, or None.
+    ``is_demanded``: a record without a signature is bad; with ``is_theirs``, a signature by another key is bad too.
+    ``head``: number and hash of a record, noted earlier. ``approvers``: the people who may sign an approval, if this
+    machine knows them."""
 
     trusted: Verifier | None
     is_demanded: bool
@@ -58,8 +59,8 @@ NO_DOUBTS = Doubts(None, False)
 
 @dataclass(slots=True)
 class Verdict:
-    """``simulated`` None: the record does not even tell that. ``head`` is the hash of the last record. ``note``: what
-    is no fault of the record, and may be one of something else."""
+    """The result for one record. ``simulated`` None: the record does not say. ``head`` is the hash of the last record.
+    ``note``: a remark that is no fault of the record, but may point to a fault elsewhere."""
 
     what: str
     records: int = 0
@@ -73,8 +74,8 @@ class Verdict:
 
 @dataclass(frozen=True, slots=True)
 class VerifyRequest:
-    """What to verify: the run of this ``name``, else an exported ``file``, else every run. ``keys``: of whom a signature
-    counts; ``head``: NUMBER:HASH of a record, as they were noted earlier."""
+    """What to verify: the run of this ``name``, else an exported ``file``, else every run. ``keys``: the keys whose
+    signatures count. ``head``: NUMBER:HASH of a record, noted earlier."""
 
     name: str | None
     file: Path | None
@@ -85,8 +86,8 @@ class VerifyRequest:
 def verdicts_of(tools: Tools, request: VerifyRequest) -> Iterator[Verdict]:
     """Check chains and signatures, one verdict for each record.
 
-    ``name`` may be a file's as well. An account with a separate key signs all that it records, so that a record without
-    a signature is a finding there. Raises ``DefinitionError`` for what is no record, no key, or no head.
+    ``name`` may also be the name of a file. An account with its own key signs everything that it records, so there a
+    record without a signature is a finding. Raises ``DefinitionError`` for an invalid record, key or head.
     """
     name, file, head = request.name, request.file, request.head
     if head is not None and name is None and file is None:
@@ -109,7 +110,7 @@ def verdicts_of(tools: Tools, request: VerifyRequest) -> Iterator[Verdict]:
 
 
 def _trusted(tools: Tools, keys: Sequence[Path]) -> Verifier | None:
-    """The keys that were named; else this account's own, if it has one."""
+    """The named keys; else this account's own key, if it has one."""
     own = None if keys else tools.signer()
     if not keys and own is None:
         return None
@@ -126,7 +127,7 @@ def _parse_head(text: str) -> tuple[int, str]:
 
 
 def _of_journal(tools: Tools, name: str | None, doubts: Doubts) -> Iterator[Verdict]:
-    """Every run that is in the journal, or was. A file that is none any more is a finding, too."""
+    """Every run that is or was in the journal. A damaged journal is a finding, too."""
     try:
         with closing(tools.journal()) as journal:
             runs = [find_run(journal, name)] if name else [row.run for row in journal.runs()]
@@ -142,7 +143,7 @@ def _of_journal(tools: Tools, name: str | None, doubts: Doubts) -> Iterator[Verd
 
 
 def verify_file(path: Path, doubts: Doubts = NO_DOUBTS) -> Verdict:
-    """Does this exported run prove itself? Raises ``DefinitionError`` for a file that is none."""
+    """The verdict on an exported run. Raises ``DefinitionError`` for a file that is no exported run."""
     try:
         with ordinary_file(path) as file:
             return verdict_of(Verdict(str(path)), Exported(file), doubts)
@@ -153,9 +154,9 @@ def verify_file(path: Path, doubts: Doubts = NO_DOUBTS) -> Verdict:
 
 
 class Stored:
-    """A run in the journal. ``signature``: the newest one over it. ``now``: by the reader's clock.
+    """A run in the journal. ``signature``: the newest signature over it. ``now``: by the reader's clock.
 
-    ``at_first``: how many records there were before that was read. A process may be writing meanwhile.
+    ``at_first``: the number of records before the signature was read. A process may be writing meanwhile.
     """
 
     def __init__(self, journal: Journal, run: str, now: float | None = None) -> None:
@@ -169,8 +170,8 @@ class Stored:
             yield self._run, link
 
     def note_on(self, last: str) -> str:
-        """What is to be said of a record that ends with ``last`` under way, while no one leads the run: its process is
-        gone, or it was cut off there together with its head, which no one can tell from the record."""
+        """The remark on a record whose last event ``last`` is not an end, while no process leads the run. Either its
+        process has died, or the record was cut off together with its head. The record cannot show which."""
         if last in RESTING or self._now is None or is_led(self._journal.row(self._run), self._now):
             return ""
         return (
@@ -180,25 +181,26 @@ class Stored:
 
 
 class Exported:
-    """The lines of a file. ``signature``: the one over the last line that was read and has one."""
+    """The lines of a file. ``signature``: the signature of the last line that was read and has one."""
 
     def __init__(self, file: BinaryIO) -> None:
         self._file = file
         self.at_first = None
         self.signature: Signature | None = None
-        self._line: Mapping[str, Any] = {}  # the last one that was read
+        self._line: Mapping[str, Any] = {}  # the last line that was read
 
     def note_on(self, last: str) -> str:
-        """Nothing: the chain of a file is followed to a separate end (``follow_exported``)."""
+        """Always empty: the chain of a file must end with an end event (``follow_exported``)."""
         return ""
 
     def __iter__(self) -> Iterator[tuple[str, Link]]:
-        """Raises ``JournalCorrupt`` also where what people read of a line, and no hash is of, is not as recorded."""
+        """The links of the file. Raises ``JournalCorrupt``, also if a field that only people read, and that no hash
+        covers, differs from the record."""
         simulated, at, time = None, None, None
         for run, link in follow_exported(self._read()):
             if link.seq == 1:
                 simulated = json.loads(link.event)["plan"]["simulated"]
-            if link.at != at:  # what was recorded at once has one time
+            if link.at != at:  # events recorded together have the same time
                 at, time = link.at, _in_words(link.at)
             if self._line.get("time", time) != time:
                 raise self._other_words(run, link, "time")
@@ -211,7 +213,8 @@ class Exported:
         return JournalCorrupt(f"run {run}: record {link.seq} says {field} {said!r}, which is not what was recorded")
 
     def _read(self) -> Iterator[Mapping[str, Any]]:
-        """The values of the file, a line each. Raises ``ValueError`` or ``TypeError`` for what no export can hold."""
+        """The values of the file, one for each line. Raises ``ValueError`` or ``TypeError`` for a line that no export
+        has."""
         while text := self._file.readline(_LINE_MAX + 1):
             if len(text) > _LINE_MAX:
                 raise ValueError(f"a line is longer than {_LINE_MAX // 1_048_576} MB")
@@ -228,7 +231,7 @@ class Exported:
 
 
 def _in_words(at: float) -> str | None:
-    """As an export tells a moment; None for one that it cannot have told."""
+    """A time as an export writes it; None for a value that no export can have written."""
     try:
         return iso(at)
     except (ValueError, OverflowError, OSError):
@@ -236,7 +239,7 @@ def _in_words(at: float) -> str | None:
 
 
 def verdict_of(verdict: Verdict, source: Stored | Exported, doubts: Doubts) -> Verdict:
-    """Follow the whole chain, then judge its newest signature: that one stands for all records before it."""
+    """Follow the whole chain, then check its newest signature, which covers all records before it."""
     run, signed, last, rule = "", "", "", None
     try:
         for run, link in source:
@@ -267,8 +270,8 @@ def verdict_of(verdict: Verdict, source: Stored | Exported, doubts: Doubts) -> V
 def _see_signed(
     approvers: Approvers | None, rule: ApprovalRule | None, run: str, link: Link, given: ApprovalGiven
 ) -> None:
-    """An approval of a plan that takes signed words has a signature; where the policy is known, of the approver that it
-    names."""
+    """If the plan requires signed approvals, check that this one is signed; if the policy is known, by the named
+    approver."""
     if rule is None or not rule.signed:
         return
     if given.signed is None or (approvers is not None and not approvers.has_agreed(run, given)):
@@ -276,7 +279,7 @@ def _see_signed(
 
 
 def _judge(verdict: Verdict, run: str, source: Stored | Exported, head: str, doubts: Doubts) -> None:
-    """Does its newest signature stand for the whole record? ``head``: the hash of the record it is over."""
+    """Check that the newest signature covers the whole record. ``head``: the hash of the signed record."""
     signature, count = source.signature, source.at_first or verdict.records
     if signature is None:
         if doubts.is_demanded:

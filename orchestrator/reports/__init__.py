@@ -1,1 +1,2 @@
-"""Readers of the journal: what happened, in words, in JSON, in figures. They fold the same events as the engine."""
+"""Reports made from the journal: the events of a run in words, in JSON and in figures. They use the same events as the
+engine."""

@@ -1,4 +1,4 @@
-"""The outcome of an abort: only a service that was rolled back, or never started, was aborted. The rest is named."""
+"""The outcome of an abort. Only a service that was rolled back or never started was aborted. All others are named."""
 
 from __future__ import annotations
 
@@ -23,18 +23,20 @@ _WHY: Mapping[ev.Outcome | None, str] = {
 
 @dataclass(frozen=True, slots=True)
 class AbortVerdict:
-    """``text``: what was not aborted, why, and what is so now; empty when everything was."""
+    """``text`` names the services that were not aborted, with the reason and their present state. Empty if all services
+    were aborted."""
 
     text: str
     exit_code: int
 
     def as_data(self) -> dict[str, object]:
-        """For the result of the command as JSON."""
+        """The JSON result of the command."""
         return {"aborted": not self.text, "message": self.text, "exit_code": self.exit_code}
 
 
 def verdict_on_abort(report: RunReport, waits: str = "") -> AbortVerdict:
-    """What an abort of the run came to. ``waits``: why it is not known yet, for a run that another process leads."""
+    """The verdict on an abort of the run. ``waits`` is the reason why the outcome is not known yet, for a run that
+    another process leads."""
     ways: dict[str, list[str]] = {}
     for lane in report.lanes:
         if lane.outcome not in _ABORTED:
@@ -48,7 +50,7 @@ def verdict_on_abort(report: RunReport, waits: str = "") -> AbortVerdict:
 
 
 def has_answered(lane: LaneReport) -> bool:
-    """Is it known what comes of an abort of this service?"""
+    """Is the outcome of an abort of this service known?"""
     return lane.outcome not in (None, *_STOPPED) or bool(lane.not_aborted)
 
 

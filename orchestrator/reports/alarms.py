@@ -1,4 +1,4 @@
-"""What is known and bad, in sentences that stand first in every report. Each says what was read, and claims no more."""
+"""The known problems of a run, in sentences at the start of every report. Each sentence states only what was read."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _NAMED = 5  # the most services in one sentence; each also has a row below
 
 
 def alarms_of(plan: ev.Plan, lanes: Sequence[LaneReport]) -> Iterator[Alarm]:
-    """The worst first."""
+    """The alarms of a run, the worst first."""
     both = [lane for lane in lanes if lane.both_active]
     if both:
         yield Alarm(kind="both-active", services=_services(both), text=_both_active(plan, both))
@@ -29,7 +29,7 @@ def alarms_of(plan: ev.Plan, lanes: Sequence[LaneReport]) -> Iterator[Alarm]:
     left = [lane for lane in lanes if lane.left_behind is not None and not lane.left_behind.is_nothing]
     if left:
         yield Alarm(kind="left-behind", services=_services(left), text=_left_behind(plan.runbook.family, left))
-    # After a planned move the mate is there, and makes the new active site eligible within seconds.
+    # After a planned move the mate is running, and makes the new active site eligible within seconds.
     is_alone = "/uncontrolled" in plan.runbook.runbook
     refused = [lane for lane in lanes if is_alone and lane.refuses_synchronous.get(plan.target)]
     if refused:
@@ -40,7 +40,7 @@ def alarms_of(plan: ev.Plan, lanes: Sequence[LaneReport]) -> Iterator[Alarm]:
 
 
 def how_it_is(source: str, target: str, lanes: Sequence[LaneReport]) -> str:
-    """``Trading_VPN: nj is active``: what was last read, for each way in which services stand."""
+    """The last readings in words, such as ``Trading_VPN: nj is active``. Services in the same state share a part."""
     ways: dict[str, list[LaneReport]] = {}
     for lane in lanes:
         ways.setdefault(who_serves(source, target, lane), []).append(lane)
@@ -48,7 +48,7 @@ def how_it_is(source: str, target: str, lanes: Sequence[LaneReport]) -> str:
 
 
 def who_serves(source: str, target: str, lane: LaneReport) -> str:
-    """``nj is active``, or what else was read last; what was not read is unknown."""
+    """The last reading of the pair in words, such as ``nj is active``. Without a reading the state is unknown."""
     active = [site for site in (source, target) if lane.roles.get(site) is Role.ACTIVE]
     serving = active or [site for site in (source, target) if lane.lets_clients_in.get(site)]
     if serving:
@@ -60,7 +60,7 @@ def who_serves(source: str, target: str, lane: LaneReport) -> str:
 
 
 def named_in(services: Sequence[str]) -> str:
-    """Their names in one sentence."""
+    """The names of the services in one phrase."""
     more = f" and {len(services) - _NAMED} more" if len(services) > _NAMED else ""
     return ", ".join(services[:_NAMED]) + more
 

@@ -1,4 +1,4 @@
-"""What people agreed to, and what they decided, in the report of a run: a separate fold events."""
+"""The approvals and decisions in the report of a run. They are computed separately from the events."""
 
 from __future__ import annotations
 
@@ -13,10 +13,11 @@ class _Strict(BaseModel):
 
 
 class DecisionReport(_Strict):
-    """A decision: on which gate (and item), what, by whom, why, and how many messages were at risk then, if known.
+    """A decision: its gate (and item), choice, person, reason, and the number of messages at risk then, if known.
 
-    ``seconds``: from the question to the answer; None for what was decided before it was asked. ``account``: whose
-    process said so; ``file``: SHA-256 of the file that it came from; ``key``: whose signature it has.
+    ``seconds`` is the time from the question to the answer. None for a decision made before the question. ``account`` is
+    the account of the deciding process. ``file`` is the SHA-256 of the file with the decision. ``key`` is the key of its
+    signature.
     """
 
     gate: str
@@ -32,8 +33,8 @@ class DecisionReport(_Strict):
 
 
 class SaidReport(_Strict):
-    """What one person said about the plan: ``by`` on ``host`` at ``at`` (UTC); ``reason``, or why it does not count.
-    ``key``: whose signature it has."""
+    """One person's answer about the plan: ``by`` on ``host`` at ``at`` (UTC). ``reason`` is the person's reason, or the
+    reason why the answer does not count. ``key`` is the key of its signature."""
 
     by: str
     host: str
@@ -44,8 +45,8 @@ class SaidReport(_Strict):
 
 
 class ApprovalReport(_Strict):
-    """Four eyes. ``plan`` is the digest that was asked about, ``needed`` how many other people had to agree before
-    ``expires_at``. ``is_waiting``: people are still thinking. ``decision``: its outcome."""
+    """The approval of a plan by other people. ``plan`` is the digest of the plan. ``needed`` is the number of other
+    people who had to agree before ``expires_at``. ``is_waiting``: answers are missing. ``decision`` is the outcome."""
 
     needed: int
     requester: str
@@ -62,7 +63,7 @@ _TERMS = {"needed", "requester", "signed"}
 
 
 class ApprovalStory:
-    """What people said about the plan, and when; nothing if no one had to be asked."""
+    """Collects the answers of people about the plan. Its report is None if the plan needs no approval."""
 
     def __init__(self, plan: ev.Plan) -> None:
         rule = plan.approval
@@ -100,7 +101,7 @@ def _said(event: ev.ApprovalGiven | ev.ApprovalRefused, at: float, reason: str) 
 
 
 def decision_of(event: ev.GateDecided, *, seconds: float | None, at_risk: int | None = None) -> DecisionReport:
-    """A decision as it is reported."""
+    """The report of a decision."""
     said = event.ruling
     return DecisionReport(
         gate=event.gate,

@@ -1,4 +1,4 @@
-"""What the report of a run consists of: printed, never read back. ``report`` makes it from the record."""
+"""The data model of a run's report. It is printed and never read back. ``report`` makes it from the record."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ StepStatus = Literal["done", "under way", "failed", "abandoned", "rolled back", 
 
 
 class StepReport(_Strict):
-    """One step of one lane. ``seconds`` is None while it continues."""
+    """One step of one lane. ``seconds`` is None while the step continues."""
 
     id: str
     title: str
@@ -30,8 +30,8 @@ class StepReport(_Strict):
 
 
 class GapReport(_Strict):
-    """No site was known to serve from ``since`` to ``until`` (UTC), ``seconds`` at most. ``had_begun``: it was so when
-    both were first read, so it started earlier, and ``seconds`` are the least."""
+    """No site was known to serve from ``since`` to ``until`` (UTC), for at most ``seconds``. ``had_begun``: no site
+    served at the first reading of both. Then the gap started earlier, and lasted at least ``seconds``."""
 
     since: str
     until: str
@@ -40,8 +40,8 @@ class GapReport(_Strict):
 
 
 class BothActiveReport(_Strict):
-    """Both sites were read active, first at ``first`` and last at ``last``. ``until``: when one was next read not to be;
-    None: it was not. ``at_most_seconds`` None: since when, or until when, is unknown."""
+    """Both sites were read active, first at ``first`` and last at ``last``. ``until`` is the time when a site was next
+    read as not active, or None. ``at_most_seconds`` is None if the start or the end is unknown."""
 
     first: str
     last: str
@@ -51,9 +51,9 @@ class BothActiveReport(_Strict):
 
 
 class LeftBehind(_Strict):
-    """What ``site`` holds that its mate may lack: ``messages`` (in the unit of the family's backlog) as read at
-    ``read_at``; None: unknown. ``is_fresh``: it was read for this run or in it; an older number may be another one by
-    now."""
+    """The number of messages at ``site`` that its mate may lack: ``messages`` (in the unit of the family's backlog), read
+    at ``read_at``. None means unknown. ``is_fresh``: the number was read for this run or in it. An older number may have
+    changed."""
 
     site: str
     messages: int | None = None
@@ -70,7 +70,7 @@ AlarmKind = Literal["both-active", "interrupted", "not-aborted", "left-changed",
 
 
 class Alarm(_Strict):
-    """What is known and bad: it stands first wherever the report is shown. ``services``: which of them it concerns."""
+    """A known problem. Every report shows its alarms first. ``services`` are the services that the alarm concerns."""
 
     kind: AlarmKind
     services: tuple[str, ...]
@@ -78,20 +78,25 @@ class Alarm(_Strict):
 
 
 class LaneReport(_Strict):
-    """One service. ``outage_seconds``: at most this long it had no active site, the sum of ``gaps``; None when activity
-    never moved, is still on its way, or was away when the sites were first read. ``drained_messages``: how many were in
-    the replication queue when the wait started; None where no step waited for one.
-    ``at_risk_messages``: how many an escalation put at risk. ``roles``: what each site was last read to be; one that was
-    told to change and not read since is not in it. ``lets_clients_in``: the same of AMPS.
-    ``suspended``: is replication suspended, by site, as each last reported. ``refuses_synchronous``: the same of
-    an active site that takes no synchronous messages while its mate is away.
-    ``no_active_site_since``: set while no site is known to serve; for ``no_active_site_seconds`` by the last record, or
-    now if the run was interrupted. Only a site that is not in ``roles`` may: it was told to change, or is silent.
-    ``undecided``: the gate whose items it stopped at because they have no decision. ``can_turn_back``: it is before its
-    point of no return, and not at an end.
-    ``not_aborted``: an abort was asked for and not done: why. ``left_as_is``: an operator ended it where it is, so that
-    no resume continues it. ``left_changed``: titles of steps that may have changed
-    something and were not rolled back, of a lane that went back.
+    """One service.
+
+    ``outage_seconds``: the service had no active site for at most this time, the sum of ``gaps``. None if activity never
+    moved, still moves, or was lost before the sites were first read.
+    ``drained_messages``: the length of the replication queue when the wait started. None if no step waited for a queue.
+    ``at_risk_messages``: the number of messages that an escalation put at risk.
+    ``roles``: the last role that was read at each site. A site that was told to change and not read since is missing.
+    ``lets_clients_in``: the same for AMPS.
+    ``suspended``: for each site, the last report whether replication is suspended.
+    ``refuses_synchronous``: for each site, the last report whether an active site refuses synchronous messages while its
+    mate is away.
+    ``no_active_site_since``: set while no site is known to serve. ``no_active_site_seconds`` is the time from then to the
+    last record, or to now if the run was interrupted. Only a site that is not in ``roles`` may serve in this time: it was
+    told to change, or is silent.
+    ``undecided``: the gate at which the lane stopped because items have no decision.
+    ``can_turn_back``: the lane is before its point of no return, and has not ended.
+    ``not_aborted``: the reason why a requested abort was not done.
+    ``left_as_is``: an operator ended the lane in its present state, so no resume continues it.
+    ``left_changed``: for a rolled-back lane, the titles of steps whose changes may remain.
     """
 
     service: str
@@ -121,8 +126,8 @@ class LaneReport(_Strict):
 
 
 class RunReport(_Strict):
-    """A run. ``exit_code`` is the process exit code that belongs to what is known now; ``last_record_at``: the moment of
-    the last thing that is known of it; ``alarms``: what is known and bad."""
+    """A run. ``exit_code`` is the process exit code for the present state of the run. ``last_record_at`` is the time of
+    its last known event. ``alarms`` are its known problems."""
 
     run: str
     runbook: str
@@ -147,7 +152,7 @@ class RunReport(_Strict):
 
 
 class OpenQuestion(_Strict):
-    """A question that a lane waits on, or with no ``service`` the whole run. ``answer``: the command for it."""
+    """A question that a lane waits for. Without ``service``, the whole run waits. ``answer`` is the command to answer."""
 
     service: str | None
     gate: str
@@ -158,10 +163,10 @@ class OpenQuestion(_Strict):
 
 
 class RunDocument(RunReport):
-    """What ``failover runs show --json`` prints: the report, what is asked, and whether a process leads it now.
+    """The output of ``failover runs show --json``: the report, the open questions, and whether a process leads the run.
 
-    A run that is not finished and has no process any more has the status ``interrupted``, unless it was paused.
-    ``last_led_by``: the process that led it last, or does; ``last_heard_at``: the last sign of it.
+    A run that is not finished and no longer has a process has the status ``interrupted``, unless it was paused.
+    ``last_led_by`` is the process that leads the run, or led it last. ``last_heard_at`` is the last sign of that process.
     """
 
     led: bool

@@ -1,6 +1,7 @@
-"""What earlier runs took, as a table that a dry run reads its ranges from. Written by ``failover pipeline history``.
+"""A table of the times that earlier runs took, written by ``failover pipeline history``. A dry run reads its ranges.
 
-Must never be read as a promise: every range shows its number of runs, and simulated runs never count as real ones.
+The table must never be read as a promise. Every range shows its number of runs, and simulated runs never count as real
+runs.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ class _Strict(BaseModel):
 
 
 class Range(_Strict):
-    """The middle nine tenths of what was seen: percentiles 5, 50 and 95, of ``n`` of them."""
+    """The middle nine tenths of ``n`` values: percentiles 5, 50 and 95."""
 
     n: int
     p05: float
@@ -33,8 +34,8 @@ class Range(_Strict):
 
 
 class StepForecast(_Strict):
-    """Seconds that a finished step took on one pair. ``service`` None: of all its services together. ``place``: its
-    devices; None, in one that was kept before they were told apart: it tells nothing."""
+    """Seconds that a finished step took on one pair. ``service`` is None for all services together. ``place`` identifies
+    the devices of the pair. None in a forecast from before devices were recorded. Such an entry is not used."""
 
     simulated: bool
     place: str | None = None
@@ -55,7 +56,7 @@ class DrainForecast(_Strict):
 
 
 class Forecast(_Strict):
-    """``made_at``: ISO 8601. ``runs``: how many runs it is made of."""
+    """The whole table. ``made_at`` is ISO 8601. ``runs`` is the number of runs that it was made from."""
 
     format: str = FORMAT
     made_at: str
@@ -65,12 +66,13 @@ class Forecast(_Strict):
 
     @property
     def tells(self) -> bool:
-        """Is there any range in it of runs enough?"""
+        """Does the table have a range with enough values?"""
         seen = (*(one.seconds for one in self.steps), *(one.rate for one in self.drains))
         return any(one.n >= FEWEST for one in seen)
 
     def seconds(self, runbook: str, step: str, service: str, *, place: str, simulated: bool) -> Range | None:
-        """How long this step takes on this pair: of this service, else of all of them; None where too little is known."""
+        """The seconds of this step on this pair, for this service or else for all services. None if there are too few
+        values."""
         found = {
             one.service: one.seconds
             for one in self.steps
@@ -79,7 +81,8 @@ class Forecast(_Strict):
         return _first(found.get(service), found.get(None))
 
     def drain_rate(self, service: str, *, place: str, simulated: bool) -> Range | None:
-        """How fast the queue drains on this pair, in messages a second: of this service, else of all of them."""
+        """The drain rate of the queue on this pair in messages a second, for this service or else for all services. None
+        if there are too few values."""
         found = {one.service: one.rate for one in self.drains if (one.place, one.simulated) == (place, simulated)}
         return _first(found.get(service), found.get(None))
 
@@ -89,7 +92,8 @@ def _first(*ranges: Range | None) -> Range | None:
 
 
 def read_forecast(path: Path) -> Forecast | None:
-    """The forecast kept at ``path``; None when there is none. Raises ``DefinitionError`` for what is no forecast."""
+    """The forecast kept at ``path``, or None if there is no file. Raises ``DefinitionError`` if the file is unreadable or
+    no forecast."""
     try:
         text = read_own(path)
     except FileNotFoundError:
@@ -108,5 +112,5 @@ def read_forecast(path: Path) -> Forecast | None:
 
 
 def encoded(forecast: Forecast) -> bytes:
-    """As it is kept."""
+    """The forecast as the bytes of its file."""
     return (json.dumps(forecast.model_dump(mode="json"), indent=1, ensure_ascii=False) + "\n").encode()

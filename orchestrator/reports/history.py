@@ -1,7 +1,7 @@
-"""What earlier runs know: the fail-over that a fail-back undoes, and the last that was read of a site.
+"""Facts from earlier runs: the fail-over that a fail-back undoes, and the last readings of a site.
 
-Read from the journal alone. What no record tells stays unknown. Only runs on the same devices count: a simulated pair, or
-another one, may have sites and services of the same names.
+All facts are read from the journal. A fact without a record stays unknown. Only runs on the same devices count, because a
+simulated pair, or another pair, may have sites and services with the same names.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from orchestrator.model.reading import Reading
 from orchestrator.model.readings import kind_of
 from orchestrator.model.runbook import Side
 
-# How old a run may be; an older one is no evidence for a run today.
+# The number of newest runs that are read. Older runs are no evidence for a run today.
 RUNS_BACK = 200
 
 _MOVES = ("controlled", "uncontrolled", "failback", "repair")
@@ -33,13 +33,13 @@ _DONE = frozenset({ev.Outcome.DONE, ev.Outcome.ESCALATED})
 
 @dataclass(slots=True)
 class LastKnown:
-    """The newest readings of one service at one site that tell what it may have left behind, whoever took them: by kind,
-    each with its moment."""
+    """The newest readings of one service at one site that show what the site may have left behind, from any program. The
+    key is the kind of the reading, and the value is its time and the reading."""
 
     readings: dict[str, tuple[float, Reading]] = field(default_factory=dict)
 
     def take(self, value: Reading | None, at: float) -> None:
-        """One more reading, in any order. What it does not report leaves what another one told."""
+        """Add one reading, in any order. A reading that does not report what was left behind replaces nothing."""
         if value is None or not value.risk or not value.left_behind(""):
             return
         known = self.readings.get(value.kind)
@@ -47,16 +47,16 @@ class LastKnown:
             self.readings[value.kind] = at, value
 
     def merge(self, other: LastKnown) -> None:
-        """What another record knows of the same."""
+        """Add the readings of another record of the same service and site."""
         for at, value in other.readings.values():
             self.take(value, at)
 
     def is_complete(self, family: str) -> bool:
-        """Is each reading of the family known that tells it?"""
+        """Is each reading of the family known that shows what a site may have left behind?"""
         return bool(wanted := _of_risk(family)) and all(model in self.readings for model in wanted)
 
     def words(self) -> str:
-        """In words; they say unknown where nothing is known."""
+        """The readings in words, with ``unknown`` for a missing reading."""
         if not self.readings:
             return "nothing is on record"
         of_family = next(
@@ -67,26 +67,28 @@ class LastKnown:
 
 
 def _of_risk(family: str) -> Mapping[str, str]:
-    """By kind, what each reading of the family tells of what a lost site leaves behind."""
+    """What each reading of the family shows of the data that a lost site leaves behind, by kind of reading."""
     found = family_called(family)
     return {} if found is None else {kind_of(model): model.risk for model in found.readings.values() if model.risk}
 
 
 @dataclass(slots=True)
 class _Told:
-    """What the records of one run tell, by service."""
+    """The facts from the records of one run, by service."""
 
     family: str
     courses: dict[str, PositionHistory]
     passed: dict[str, float] = field(default_factory=dict)
     suspended: set[str] = field(default_factory=set)
     outcomes: dict[str, ev.Outcome] = field(default_factory=dict)
-    suspensions: dict[tuple[str, Side], dict[bool, float]] = field(default_factory=dict)  # when it was last read so
+    suspensions: dict[tuple[str, Side], dict[bool, float]] = field(
+        default_factory=dict
+    )  # when each value was last read
     read: dict[tuple[str, Side], LastKnown] = field(default_factory=dict)
     standby: dict[tuple[str, Side], tuple[float, Reading]] = field(default_factory=dict)
 
     def take(self, service: str, event: ev.Event, at: float) -> None:
-        """One more record of a lane."""
+        """Add one record of a lane."""
         self.courses[service].take(event, at)
         match event:
             case ev.PointOfNoReturnPassed():
@@ -105,18 +107,18 @@ class _Told:
                     self.note(service, seen)
 
     def note(self, service: str, seen: ev.Seen) -> None:
-        """One more reading."""
+        """Add one reading."""
         if seen.value is not None and seen.value.exclusive and seen.value.flag(Facet.SERVES) is False:
             self.standby[service, seen.on] = seen.asked_at, seen.value
         self.read.setdefault((service, seen.on), LastKnown()).take(seen.value, seen.asked_at)
 
     def moved(self, service: str) -> bool:
-        """Did it change who is active?"""
+        """Did the run change which site is active?"""
         return service in self.passed or self.outcomes.get(service) in _DONE
 
 
 class History:
-    """The runs on the devices of ``sites``, a pair's two, as far as one journal has them. Each run is read once."""
+    """The runs of one journal on the devices of ``sites``, the two sites of a pair. Each run is read once."""
 
     def __init__(self, journal: Journal, sites: Iterable[Site]) -> None:
         self._journal = journal
@@ -125,10 +127,10 @@ class History:
         self._read: dict[str, _Told] = {}
 
     def last_outage(self, service: str, acting: str) -> ev.Outage | None:
-        """The uncontrolled fail-over of ``service`` to ``acting`` that stands, and what was done since.
+        """The uncontrolled fail-over of ``service`` to ``acting`` that is still in effect, and the changes since.
 
-        None: no record, or activity was moved away from ``acting`` since; how it got there again is not known then.
-        ``suspended`` is known to be false only where the run that restored the failed site read so.
+        None if there is no record, or if activity was moved away from ``acting`` since. In the second case no record
+        shows how activity came back. ``suspended`` is false only if the run that restored the failed site read this.
         """
         suspended = queued = spool_lost = False
         for row, plan in self._of(service):
@@ -147,7 +149,7 @@ class History:
         return None
 
     def restored_by(self, service: str, site: str, since: float) -> str | None:
-        """The run started after ``since`` that brought ``service`` back as standby at ``site``; None: no record."""
+        """The run after ``since`` that brought ``service`` back as standby at ``site``, or None if there is no record."""
         for row, plan in self._of(service):
             is_back = plan.source == site and _is(plan, "restore") and row.created_at >= since
             if is_back and self._told(row).outcomes.get(service) is ev.Outcome.DONE:
@@ -155,11 +157,11 @@ class History:
         return None
 
     def last_known(self, service: str, site: str) -> LastKnown:
-        """The newest readings of ``service`` at ``site``: of runs, and of commands that only read."""
+        """The newest readings of ``service`` at ``site``, from runs and from commands that only read."""
         last = LastKnown()
         for row, plan in self._of(service):
             if site not in (plan.source, plan.target):
-                continue  # called otherwise then
+                continue  # the site had another name then
             side: Side = "source" if plan.source == site else "target"
             last.merge(self._told(row).read.get((service, side), LastKnown()))
             if last.is_complete(plan.runbook.family):
@@ -169,7 +171,8 @@ class History:
         return last
 
     def last_standby(self, service: str, site: str) -> tuple[float, Reading] | None:
-        """When a run last read the site as standby: it was not active at the same time as its mate before."""
+        """The time and the reading when a run last read the site as standby. If both sites are active now, this started
+        after that time."""
         for row, plan in self._of(service):
             side: Side = "source" if plan.source == site else "target"
             found = self._told(row).standby.get((service, side)) if site in (plan.source, plan.target) else None
@@ -178,7 +181,7 @@ class History:
         return None
 
     def both_active(self, service: str) -> Iterator[str]:
-        """Runs that read both sites active, newest first, back to the uncontrolled fail-over that stands."""
+        """Runs that read both sites active, newest first, back to the last uncontrolled fail-over."""
         for row, plan in self._of(service):
             told = self._told(row)
             for one in told.courses[service].both:
@@ -210,7 +213,7 @@ class History:
 
 
 def outages_of(journal: Journal, run: str) -> dict[str, ev.Outage]:
-    """By service, the fail-over that ``run`` was and that stands; empty for any other run."""
+    """The fail-over that ``run`` was, by service, if it is still in effect. Empty for any other run."""
     plan = begin(next(journal.records(run))).plan
     history = History(journal, _sites_of(plan))
     found = {service: history.last_outage(service, plan.target) for service in plan.services}
@@ -220,11 +223,11 @@ def outages_of(journal: Journal, run: str) -> dict[str, ev.Outage]:
 def outage_of_all(
     known: Sequence[ev.Outage | None], *, stated_at: float | None, spool_lost: bool, now: float
 ) -> ev.Outage | None:
-    """One outage for the services of a run, each of which has its own among ``known``, or None.
+    """One outage for all services of a run. ``known`` has the outage of each service, or None.
 
-    ``stated_at`` and ``spool_lost`` are what the operator says. Without a stated moment the latest one counts, since what
-    is younger than it is safe for all; and no moment is known where one service's is not. What was done since to any of
-    them speaks against going back with all.
+    The operator states ``stated_at`` and ``spool_lost``. Without a stated moment the latest moment counts, because
+    anything newer is safe for all services. If the moment of one service is unknown, no moment is known. If a later
+    change speaks against the fail-back of one service, it counts for all services.
     """
     found = [one for one in known if one is not None]
     is_whole = len(found) == len(known)
@@ -244,5 +247,5 @@ def _sites_of(plan: ev.Plan) -> list[Site]:
 
 
 def _is(plan: ev.Plan, kind: str) -> bool:
-    """Of this kind, whichever family and variant."""
+    """Is the plan's runbook of this kind, in any family and variant?"""
     return plan.runbook.runbook.partition("/")[2].startswith(kind)

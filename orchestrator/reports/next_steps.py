@@ -1,4 +1,4 @@
-"""What to do next, for each way a lane can end. Sentences for a person at three in the morning."""
+"""The next action for each outcome of a lane, in sentences for a tired operator."""
 
 from __future__ import annotations
 
@@ -28,8 +28,8 @@ _OTHERS_FIRST = "The run still moves other services: wait until it has ended. "
 
 
 def advice(report: RunReport, lane: LaneReport, *, is_led: bool = False, is_kept: bool = True) -> str:
-    """The next thing to do about ``lane``, or empty. ``is_led``: a process is known to lead the run at this moment.
-    ``is_kept``: its record stays; without it a run cannot be resumed, and nothing that would is advised."""
+    """The next action for ``lane``, or empty. ``is_led``: a process is known to lead the run at this moment.
+    ``is_kept``: the record of the run is kept. Without its record a run cannot be resumed, so no resume is advised."""
     if not is_kept and lane.outcome in (None, ev.Outcome.NEEDS_OPERATOR, ev.Outcome.STUCK):
         return ""
     if report.approval is not None and report.approval.is_waiting:
@@ -86,7 +86,7 @@ def _after_success(report: RunReport, lane: LaneReport) -> str:
 
 
 def _after_repair(report: RunReport, lane: LaneReport, it: str) -> str:
-    """A repair sets roles only: what is left to do at the site that is standby."""
+    """The remaining work at the standby site after a repair, because a repair only sets roles."""
     left = lane.left_behind
     if left is not None and left.messages is not None:
         queued = amount(left.messages, report.runbook.partition("/")[0])
@@ -120,13 +120,13 @@ def _after_revert(report: RunReport, lane: LaneReport) -> str:
 
 
 def _left(lane: LaneReport) -> str:
-    """Which changes stay, where that is known."""
+    """A sentence with the changes that stay, if they are known."""
     what = f": {'; '.join(lane.left_changed)}" if lane.left_changed else ""
     return f"Not every change could be rolled back{what}."
 
 
 def _stands(report: RunReport, lane: LaneReport) -> str:
-    """What was read of the sites after everything that was done to them. What was not is unknown."""
+    """The last readings of the sites after all changes. What was not read since is reported as unknown."""
     source, target = report.source, report.target
     if report.runbook.partition("/")[2] == "suspend":
         return "Whether replication is suspended was not read since: unknown."
@@ -134,7 +134,7 @@ def _stands(report: RunReport, lane: LaneReport) -> str:
         return f"{source} was read to let its clients in."
     roles = lane.roles.get(source), lane.roles.get(target)
     if roles == (Role.ACTIVE, Role.STANDBY):
-        # The queue is at the site that serves, and no other site served.
+        # The queue is at the serving site, and no other site served.
         lost = ": nothing was lost" if _is_planned_move(report) and not lane.left_changed else ""
         return f"{source} was read active again and {target} standby{lost}."
     if roles == (Role.ACTIVE, Role.ACTIVE):
@@ -147,8 +147,8 @@ def _stands(report: RunReport, lane: LaneReport) -> str:
 
 
 def after_refusal(runbook: str, source: str, target: str, lane: Stood, *, why: str = "") -> str:
-    """What to do where ``runbook`` did not start with a service, or would not: by what its sites were read to be. ``why``
-    it was refused may name a command itself; then no other one is advised beside it."""
+    """The next action if ``runbook`` refused a service, or would refuse it. It depends on the last readings of the sites.
+    If ``why``, the reason of the refusal, names a command, no other command is advised."""
     kind = runbook.partition("/")[2]
     is_move = kind.startswith(_PLANNED)
     it = typed(lane.service)
@@ -190,7 +190,7 @@ def after_refusal(runbook: str, source: str, target: str, lane: Stood, *, why: s
 def _repair(
     runbook: str, source: str, target: str, it: str, standing: tuple[Role | None, Role | None], why: str
 ) -> str:
-    """The advice when both sites have the same role. ``runbook``: the one that refused."""
+    """The advice when both sites have the same role. ``runbook`` is the runbook that refused."""
     state = _REPAIRED[standing]
     family, _, kind = runbook.partition("/")
     if kind.startswith("repair") and "--accept-loss" in why:
@@ -206,8 +206,8 @@ def _repair(
 
 
 def one_active(family: str, it: str, source: str, target: str, *, both: bool) -> str:
-    """How a pair gets one active site, as an instruction without a full stop. ``both``: both are active; otherwise none
-    is. ``it``: the service as it is typed."""
+    """The instruction that gives a pair one active site, without a full stop. ``both``: both sites are active, otherwise
+    none is. ``it`` is the service as the operator types it."""
     if offers_repair(family):
         return (
             f"choose the site to be active: `failover repair {it} --site {source}` or `failover repair {it} --site "
@@ -224,7 +224,7 @@ def one_active(family: str, it: str, source: str, target: str, *, both: bool) ->
 
 
 def _of_family(runbook: str) -> NextSteps | None:
-    """What the family of the runbook adds; None: nothing, or it is not installed."""
+    """The advice that the runbook's family adds. None if the family is not installed or adds nothing."""
     name = runbook.partition("/")[0]
     return offering(name).next_steps() if family_called(name) is not None else None
 
@@ -267,7 +267,7 @@ def _give_up(report: RunReport) -> str:
 
 
 def _turn_back(report: RunReport) -> str:
-    """What calling the run off does: only a planned move took activity from its source."""
+    """The effect of an abort in words. Only a planned move took activity from its source."""
     return f"give activity back to {report.source}" if _is_planned_move(report) else "roll back what was done"
 
 

@@ -1,4 +1,4 @@
-"""The words of a previewed plan: what moves where, what a run would come to, the one question. Pure."""
+"""The words of a previewed plan: the moves, the expected outcome of a run, and the only question. Pure."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from orchestrator.model.runbook import format_duration
 from orchestrator.reports.next_steps import after_refusal
 
 LANES_IN_FULL = 5
-_NAMES_WIDE = 30  # characters of names that a question has room for
+_NAMES_WIDE = 30  # the most characters of names in a question
 _NUMBER = re.compile(r"\d[\d,.]*")
 _NOTHING_CHECKED = (
     "NOTHING COULD BE CHECKED: this plan reads nothing before it acts, and what its commands do is unknown here."
@@ -22,7 +22,7 @@ _NOTHING_CHECKED = (
 
 
 def question(plan: ev.Plan) -> str:
-    """What is asked once: it names everything that matters."""
+    """The question that is asked once, before the run starts. It names the services and the sites."""
     names = ", ".join(plan.services)
     services = names if len(names) <= _NAMES_WIDE else counted(len(plan.services), "service")
     marker = "SIMULATED  " if plan.simulated else ""
@@ -43,7 +43,7 @@ def question(plan: ev.Plan) -> str:
 
 
 def headline(plan: ev.Plan, what: str) -> Iterator[str]:
-    """The runbook, both sides with their devices, what is noted, and who must approve it."""
+    """Lines with the runbook, both sides with their devices, the notes, and the required approvals."""
     marker = "SIMULATED  " if plan.simulated else ""
     sites = plan.inventory.sites
     yield f"{marker}{plan.runbook.runbook}: {what}"
@@ -62,7 +62,7 @@ def headline(plan: ev.Plan, what: str) -> Iterator[str]:
 
 
 def conclusion(plan: ev.Plan, lanes: Sequence[LanePreview], held: Mapping[str, str]) -> Iterator[str]:
-    """Can a run start? These lines come last: what is above them may have left the screen."""
+    """Lines that state if a run can start. They come last, because earlier lines may have left the screen."""
     for service, run in held.items():
         yield f"{service} belongs to run {run}, which has not finished: a run started now would be locked out."
     for run in dict.fromkeys(held.values()):
@@ -82,13 +82,13 @@ def conclusion(plan: ev.Plan, lanes: Sequence[LanePreview], held: Mapping[str, s
 
 
 def holds(lanes: Sequence[LanePreview]) -> str:
-    """Of a run that would not refuse. That it would stop or ask is said beside this."""
+    """The sentence for a run that would not refuse. Other lines state if the run would stop or ask."""
     rest = " else" if any(map(verdict, lanes)) else ""
     return f"Everything{rest} that can be checked now holds."
 
 
 def verdict(lane: LanePreview) -> str:
-    """What a run started now would come to before it is done, if that is known."""
+    """The reason why a run started now would refuse, stop or ask. Empty if no reason is known."""
     if lane.would_refuse:
         return f"WOULD REFUSE: {lane.would_refuse}"
     if lane.would_stop:
@@ -97,8 +97,8 @@ def verdict(lane: LanePreview) -> str:
 
 
 def sorted_out(lanes: Sequence[LanePreview]) -> tuple[list[LanePreview], list[LanePreview]]:
-    """Those to show in full, and those of which a row is enough: of many services, the ones that differ come first, then
-    one of those that are alike; each of the others is as that one."""
+    """The lanes to show in full, and the lanes to show as a row. If there are many services, the full lanes are the
+    services that differ, then one of the services that are alike. The rows are the other alike services."""
     if len(lanes) <= LANES_IN_FULL:
         return list(lanes), []
     kinds = [_kind(lane) for lane in lanes]
@@ -109,8 +109,8 @@ def sorted_out(lanes: Sequence[LanePreview]) -> tuple[list[LanePreview], list[La
 
 
 def _kind(lane: LanePreview) -> Hashable:
-    """What makes a service another one than its neighbour: how checks turned out, what would be sent and decided, and
-    the notes but for their numbers."""
+    """A key that is equal for services that are alike. It has the results of checks, the commands and decisions, and the
+    notes without their numbers."""
     return tuple(
         (
             step.id,
@@ -123,13 +123,13 @@ def _kind(lane: LanePreview) -> Hashable:
 
 
 def queued(plan: ev.Plan, lane: LanePreview) -> str:
-    """How much the service has to drain now, after a semicolon; empty where nothing tells."""
+    """The present backlog of the service, after a semicolon. Empty if the backlog is unknown."""
     gauge = next((step.gauge for step in lane.steps if step.gauge is not None), None)
     return "" if gauge is None else f"; {amount(gauge, plan.runbook.family)} in the queue now"
 
 
 def is_any_checked(lanes: Sequence[LanePreview]) -> bool:
-    """Was anything judged that is so now?"""
+    """Was any check judged by present readings?"""
     return any(not check.later for lane in lanes for step in lane.steps for check in step.checks)
 
 

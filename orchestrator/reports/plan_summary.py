@@ -1,6 +1,7 @@
-"""A plan in at most twelve lines: what moves where, what that takes, what cannot be undone, what differs. Pure.
+"""A plan in at most twelve lines: the moves, their time, the step that cannot be undone, and the differences between
+services. Pure.
 
-It is what an operator reads right before the one question. Everything else is one key away (``d``).
+An operator reads this summary right before the only question. The key ``d`` shows everything else.
 """
 
 from __future__ import annotations
@@ -28,8 +29,9 @@ def summary(
     held: Mapping[str, str],
     breaks_glass: bool = False,
 ) -> list[str]:
-    """At most ``LINES`` lines. ``took``: how long it takes, in words; ``checks``: by service, how old its last good check
-    is; ``held``: services that belong to an unfinished run; ``breaks_glass``: it starts without the approvals."""
+    """At most ``LINES`` lines. ``took`` is the expected time in words. ``checks`` is the age of the last good check, by
+    service. ``held`` are the services that belong to an unfinished run. ``breaks_glass``: the run starts without the
+    approvals."""
     lines = [
         _headline(plan),
         f"  services: {named(plan.services)}",
@@ -45,7 +47,7 @@ def summary(
 
 
 def must_type(plan: ev.Plan, *, breaks_glass: bool) -> str:
-    """The name that has to be typed to confirm, where ``y`` is too little; else empty."""
+    """The name that the operator has to type to confirm. Empty if ``y`` is enough."""
     is_forced = plan.runbook.runbook.rpartition("/")[2].startswith("uncontrolled")
     return plan.source if is_forced or breaks_glass else ""
 
@@ -75,7 +77,7 @@ def _sites(plan: ev.Plan) -> str:
 
 
 def _queued(plan: ev.Plan, lanes: Sequence[LanePreview]) -> Iterator[str]:
-    """How much has to drain; nothing where the procedure waits for no queue."""
+    """The line with the backlog that has to drain. No line if the procedure waits for no queue."""
     family = family_called(plan.runbook.family)
     waits = any(step.progress is not None for step in plan.runbook.steps)
     if not waits or (family is not None and not family.offers(Facet.BACKLOG)):
@@ -101,7 +103,7 @@ def _limit(plan: ev.Plan) -> str:
 
 
 def _questions(plan: ev.Plan, lanes: Sequence[LanePreview]) -> str:
-    """What the run is known to ask, and what it asks only if something goes wrong."""
+    """The questions that the run will ask. If none are known, a sentence that it asks only if something goes wrong."""
     asked = [step.title for step in plan.runbook.steps if step.ask and step.ask.gate not in plan.policy.on_gate]
     asking = [lane.service for lane in lanes if lane.would_ask]
     sure = [*([f"{', '.join(dict.fromkeys(asked))} (if it applies)"] if asked else [])]
@@ -123,7 +125,7 @@ def _no_return(plan: ev.Plan) -> str:
 
 
 def _different(lanes: Sequence[LanePreview]) -> Iterator[str]:
-    """Services of which something else is known than of the others, by name."""
+    """A line for each service whose run would refuse, stop or ask."""
     told = [(lane.service, verdict(lane)) for lane in lanes if verdict(lane)]
     shown = told if len(told) <= _DIFFERENT else told[: _DIFFERENT - 1]
     yield from (f"  {service}: {words}" for service, words in shown)

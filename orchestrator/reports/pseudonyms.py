@@ -1,10 +1,11 @@
-"""Names replaced by pseudonyms of the same length, so that a text can be shown to strangers and still be read.
+"""Replaces names by pseudonyms of the same length. The text stays readable, and can be shown to strangers.
 
-One name has one pseudonym throughout. It keeps what a parser of columns, commands or addresses may check: length, case,
-blanks, punctuation, and which characters are digits. What is known as a name is replaced wherever it is a word,
-also percent-encoded, in XML or in JSON, and where a column has cut it; addresses, too, that were not named.
+A name has the same pseudonym in all texts. The pseudonym keeps the properties that a parser of columns, commands or
+addresses may check: length, case, blanks, punctuation, and the positions of digits. A known name is replaced wherever it
+is a word: also percent-encoded, in XML or in JSON, and where a column has cut it. Addresses are replaced without being
+named.
 
-It cannot know a name that it was not given. Must never keep or print the names.
+The module cannot find a name that it was not given. It must never keep or print the names.
 """
 
 from __future__ import annotations
@@ -17,11 +18,11 @@ from itertools import count
 from urllib.parse import quote
 from xml.sax.saxutils import escape
 
-# Shorter names without such a number of characters could be a flag, or part of any word.
+# A shorter name could be a flag, or part of any word.
 SHORTEST = 2
-# So much of a longer name is still that name, where a column ends before it does.
+# A column may cut a name. The first part of a name with at least this length is still recognized as the name.
 _CUT_FROM = 6
-# The characters that may follow it, besides a blank and the end.
+# The characters that may follow a cut name, besides a blank and the end of the text.
 _BEHIND_A_CUT = "'\")]>,;…"
 # A shorter name of digits alone could be any number.
 _DIGITS_FROM = 6
@@ -40,8 +41,8 @@ _VERSION = re.compile(r"version\W{0,4}(\d{1,3}(?:\.\d{1,3}){3})(?!\w|\.\d)", re.
 
 @dataclass(slots=True)
 class _Branch:
-    """One character of names, and what may follow; ``end`` is what a whole name becomes here, ``cut`` what one becomes of
-    which the rest is missing."""
+    """A tree node: one character of names, and the characters that may follow. ``end`` is the pseudonym of a whole name
+    that ends here. ``cut`` is the pseudonym of a name whose rest is missing."""
 
     more: dict[str, _Branch] = field(default_factory=dict)
     end: str | None = None
@@ -49,10 +50,10 @@ class _Branch:
 
 
 class Pseudonyms:
-    """Replaces ``names`` in ``texts`` and in what is made of them.
+    """Replaces ``names`` in ``texts`` and in output made from them.
 
-    ``words``, in lower case, are not replaced even if something is called so. ``kept`` are the names that stay: those,
-    and what is too short to be told from a flag or a number.
+    ``words``, in lower case, are never replaced, even if they are also names. ``kept`` are the names that stay: these
+    words, and names that are too short to be distinguished from a flag or a number.
     """
 
     def __init__(self, names: Iterable[str], *, words: Collection[str], texts: Sequence[str]) -> None:
@@ -66,7 +67,7 @@ class Pseudonyms:
         self._words = words
         self._root = _Branch()
         used: set[str] = set(plain)
-        counted: dict[str, int] = {}  # by shape, how many of its pseudonyms were checked
+        counted: dict[str, int] = {}  # the number of checked pseudonyms, by shape
         for name in plain:
             shape = _shaped(name, 0) or name
             pseudonym, counted[shape] = _pseudonym(name, counted.get(shape, 0), used, taken)
@@ -79,7 +80,7 @@ class Pseudonyms:
         parts: list[str] = []
         done = at = 0
         lower = text.lower()
-        if len(lower) != len(text):  # a few letters have a lower case of two
+        if len(lower) != len(text):  # a few letters have a lower case of two characters
             lower = "".join(one.lower() if len(one.lower()) == 1 else one for one in text)
         while at < len(text):
             begins = at == 0 or not (text[at - 1].isalnum() and text[at].isalnum()) or _is_encoded(text, at)
@@ -117,7 +118,7 @@ class Pseudonyms:
 
 
 def addresses_in(text: str) -> Iterator[str]:
-    """Addresses of networks, of machines and of mail in ``text``; a version of four numbers looks like one."""
+    """Addresses of networks, of machines and of mail in ``text``. A version of four numbers looks like an address."""
     yield from (found[0] for found in _ADDRESS.finditer(text) if not found[0].replace(":", "").isdigit())
 
 
@@ -135,8 +136,8 @@ def _can_be_replaced(name: str, words: Collection[str]) -> bool:
 
 
 def _pseudonym(name: str, first: int, used: Collection[str], taken: Collection[str]) -> tuple[str, int]:
-    """One that nothing else is called, searched for from the ``first``-th on, and where to search for the next one.
-    Where all that are free are words of the texts, it is one of these."""
+    """A pseudonym that is not used yet, and the number at which the next search starts. The search starts at number
+    ``first``. If all free pseudonyms are words of the texts, the first of them is returned."""
     second = ""
     for number in count(first):
         made = _shaped(name, number)
@@ -146,12 +147,13 @@ def _pseudonym(name: str, first: int, used: Collection[str], taken: Collection[s
             second = second or made
             if not all(word in taken for word in _WORD.findall(made)):
                 return made, number + 1
-    # Assumption: no site has so many names of one short shape; then two of them get the same.
+    # Assumption: no site has so many names of one short shape. Otherwise two names would get the same pseudonym.
     return second or (_shaped(name, 0) or name), first
 
 
 def _shaped(name: str, number: int) -> str | None:
-    """The ``number``-th pseudonym in the shape of ``name``, counted in its first characters; None after the last."""
+    """The ``number``-th pseudonym in the shape of ``name``. Its first characters encode the number. None after the last
+    pseudonym."""
     letters = _HEX if _HEXADECIMAL.fullmatch(name) else _LETTERS
     made = []
     for one in name:
@@ -186,7 +188,7 @@ _ENCODINGS: Sequence[Callable[[str], str]] = (str, lambda text: quote(text, safe
 
 
 def scrubbed(value: object, scrub: Callable[[str], str], *, ours: Collection[str]) -> object:
-    """``value``, as JSON has it, with every text in it scrubbed but keys and the values of the keys ``ours``."""
+    """``value``, of JSON types, with every text in it scrubbed, except keys and the values of the keys ``ours``."""
     match value:
         case str():
             return scrub(value)

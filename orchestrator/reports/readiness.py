@@ -1,4 +1,5 @@
-"""The readiness of a pair of a family that has no judge of its own, by facets alone; how old a check is. Pure."""
+"""Judges by facets alone whether a pair is ready, for families without their own rules. Also states the age of a check.
+Pure."""
 
 from __future__ import annotations
 
@@ -19,7 +20,7 @@ _ACT = "read `failover status`, and repair the pair with the tools of its produc
 
 
 def judge_facets(family: Family, pair: Pair, sites: tuple[SiteRead, SiteRead]) -> Readiness:
-    """Judge a pair by the facets of what both of its ``sites`` reported."""
+    """The readiness of a pair, judged by the facets that both of its ``sites`` reported."""
     own = [name for name in family.surveyed if not shows_only_a_manager(family.readings[name])]
     of_sites = [answers_of(site, own) for site in sites]
     of_services = [one for service in pair.services for one in _of_service(family, service, sites)]
@@ -27,7 +28,7 @@ def judge_facets(family: Family, pair: Pair, sites: tuple[SiteRead, SiteRead]) -
 
 
 def not_judged(pair: Pair, why: str) -> Readiness:
-    """A pair that nothing here knows how to judge: one finding, and no check of another family."""
+    """The readiness of a pair whose family is unknown: one finding, and no checks of another family."""
     hint = "check it with the tools of its product; no command here knows whether it could be moved"
     finding = Finding(level=Level.UNKNOWN, code="family-unknown", message=why, hint=hint)
     found = Checked("kind of service", "unknown", finding=finding)
@@ -58,7 +59,7 @@ def _backlog(end: End) -> str:
 
 
 def _of_position(service: str, position: PairPosition) -> Finding | None:
-    """What keeps a planned move away, in the words of ``failover status``."""
+    """The finding that prevents a planned move, in the words of ``failover status``, or None."""
     if position.is_good:
         return None
     word = position.word
@@ -72,7 +73,8 @@ def _of_position(service: str, position: PairPosition) -> Finding | None:
 
 
 def last_check_words(one: LastCheck | None, now: float) -> str:
-    """``last good check 3 h ago``; what is known besides when the last one was not good."""
+    """The age of the last check in words, such as ``last good check 3 h ago``. If the last check was not good, also its
+    age and its number of findings."""
     if one is None:
         return "never checked"
     if one.good_at == one.at:

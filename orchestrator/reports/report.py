@@ -1,6 +1,6 @@
-"""The report of a run: a fold of its records into what people and machines want to know afterwards.
+"""The report of a run, computed from its records, for people and machines.
 
-Screen, JSON, report and exit code agree because all of them are made from this.
+Screen, JSON, report and exit code agree because all of them are made from this report.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ UNFINISHED_EXIT_CODE = 6
 
 
 class _LaneStory:
-    """What the fold of the engine forgets: how long steps took, which decisions were made, how the pair stood."""
+    """Facts that the engine's state does not keep: the times of steps, the decisions, and the positions of the pair."""
 
     def __init__(self, plan: ev.Plan, service: str, positions: PositionHistory) -> None:
         self._plan = plan
@@ -49,10 +49,10 @@ class _LaneStory:
         self.refuses: dict[str, bool] = {}
         self.not_aborted = ""
         self._is_reverting = False
-        self._changes: dict[int, str] = {}  # actions that may have had an effect, and the step that each belongs to
+        self._changes: dict[int, str] = {}  # the steps of actions that may have had an effect
         self._began: dict[str, float] = {}
         self._waits_for: Progress | None = None
-        self._asked: dict[tuple[str, str | None], tuple[int | None, float]] = {}  # how many at risk, and when
+        self._asked: dict[tuple[str, str | None], tuple[int | None, float]] = {}  # messages at risk, and time
 
     def take(self, event: ev.Event, at: float) -> None:
         self.positions.take(event, at)
@@ -83,7 +83,7 @@ class _LaneStory:
         return self._plan.runbook.steps[self._plan.runbook.index_of(name)]
 
     def _account(self, event: ev.Event) -> None:
-        """What was changed and not rolled back, and whether an abort that was asked for was not done."""
+        """Keep the changes that are not rolled back, and the reason if a requested abort was not done."""
         match event:
             case ev.ActionIntended():
                 self.actions += 1
@@ -102,7 +102,7 @@ class _LaneStory:
 
     @property
     def left_changed(self) -> tuple[str, ...]:
-        """The steps of a lane that goes back, or went, which may have changed something that is not rolled back."""
+        """The titles of steps whose changes may not be rolled back. Empty if the lane was never reverting."""
         steps = dict.fromkeys(self._changes.values()) if self._is_reverting else ()
         return tuple(self.steps[step].title for step in steps)
 
@@ -140,12 +140,12 @@ class _LaneStory:
 
 
 def build(records: Iterable[ev.Record]) -> RunReport:
-    """The report of the run whose ``records`` these are, from ``run.created`` on."""
+    """The report of the run with these ``records``, which start with ``run.created``."""
     return run_and_report(records)[1]
 
 
 def run_and_report(records: Iterable[ev.Record]) -> tuple[state.Run, RunReport]:
-    """The state that ``records`` lead to, and the report of them: for whoever wants both of one and the same moment."""
+    """The state and the report of the run with these ``records``, both of the same moment."""
     stream = iter(records)
     first = next(stream)
     run = state.begin(first)
@@ -231,7 +231,7 @@ _SIDES: tuple[Side, Side] = ("source", "target")
 
 
 def _outage(positions: PositionHistory) -> float | None:
-    """None while it continues, and where its start is not known."""
+    """The outage in seconds. None if there was no gap, if the outage continues, or if its start is unknown."""
     is_known = (
         positions.gaps
         and positions.position.nobody_since is None
@@ -252,7 +252,7 @@ def _both_active(positions: PositionHistory) -> Iterable[BothActiveReport]:
         )
 
 
-# Which side has failed, or had, by the kind of the runbook; in a repair, which one does not keep activity.
+# The side that failed, now or earlier, by the kind of the runbook. In a repair, the side that becomes standby.
 _FAILED: Mapping[str, Side] = {
     "uncontrolled": "source",
     "restore": "source",
@@ -262,15 +262,18 @@ _FAILED: Mapping[str, Side] = {
 
 
 def _left_behind(plan: ev.Plan, positions: PositionHistory, began: float) -> LeftBehind | None:
-    """What a site that failed holds that its mate may lack. Of a fail-back: before it serves again, since what comes
-    after that is new. Of any other move: what is still queued where activity was, if that was read and is something."""
+    """The messages of a failed site that its mate may lack. In a fail-back, the number from before the site serves again
+    counts, because later messages are new. In any other move, the number still queued at the source counts, if it was
+    read and is not 0."""
     kind = plan.runbook.runbook.partition("/")[2].partition("-")[0]
     side = _FAILED.get(kind)
     if kind == "uncontrolled" and positions.found is None:
         return None  # the target was not told to take over
     family = family_called(plan.runbook.family)
     if family is not None and not family.offers(Facet.BACKLOG) and kind != "uncontrolled":
-        return None  # it reports no queue for its mate; these runs end only when both have caught up
+        return (
+            None  # the family reports no queue for the mate, and these runs end only when both sites have caught up
+        )
     queued = (positions.found or positions.queued) if kind == "failback" else positions.queued
     found = queued.get(side or "source")
     if side is None:
@@ -280,7 +283,7 @@ def _left_behind(plan: ev.Plan, positions: PositionHistory, began: float) -> Lef
     site = plan.site_name(side or "source")
     if found is None or found.messages is None:
         return LeftBehind(site=site)
-    # A site that is lost may have taken more until it was.
+    # A lost site may have accepted more messages before it was lost.
     since = began if kind == "uncontrolled" else began - FRESH_S
     return LeftBehind(site=site, messages=found.messages, read_at=iso(found.at), is_fresh=found.at >= since)
 

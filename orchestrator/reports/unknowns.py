@@ -1,6 +1,6 @@
-"""What the readings of a site left unknown, and why: by what was sent and answered. Decides nothing.
+"""Lists the unknown fields of a site's readings, with the reason from the requests and answers. Decides nothing.
 
-A field is unknown where it is ``None`` and the reading's own documentation does not say that it means nothing there.
+A field is unknown if it is ``None``, unless the reading's documentation says that the field does not apply there.
 """
 
 from __future__ import annotations
@@ -15,8 +15,8 @@ from orchestrator.model.reading import Reading, ReadingModel
 from orchestrator.model.readings import item_arguments
 
 Verdict = Literal["understood", "partly", "not understood", "not answered"]
-# Fields of readings that hold the name of something, as the argument of an action does that works on an item; every
-# other text in a reading is a word or a number.
+# Fields of readings that hold a name, like the argument of an action that works on an item. Every other text in a reading
+# is a word or a number.
 _NAMES = frozenset(
     {
         "node",
@@ -50,7 +50,7 @@ def verdict_on(answers: Mapping[str, Reading | Failure], *, is_alone: bool) -> V
 
 
 def unknown_in(found: Reading | Failure, *, is_alone: bool) -> list[str]:
-    """The fields that are unknown, ``items.oldest_at`` for that of any item; nothing for a reading that was not had."""
+    """The unknown fields. A field of any item is written as ``items.oldest_at``. Empty for a failed reading."""
     if isinstance(found, Failure):
         return []
     return list(Counter(_unknown(found, is_alone=is_alone)))
@@ -68,7 +68,7 @@ def _unknown(model: ReadingModel, prefix: str = "", *, is_alone: bool) -> Iterat
 
 
 def why_unknown(exchanges: Sequence[Exchange], explanation: Explanation) -> str:
-    """Why something in a reading is unknown, by what was answered: a refusal, silence, or nothing that tells it."""
+    """The reason why a field of a reading is unknown: a refusal, no answer, or an answer without the field."""
     reasons = [reason for one in exchanges if (reason := _reason(one, explanation))]
     return "; ".join(dict.fromkeys(reasons)) or "no recognised part of the answers reports it"
 
@@ -83,12 +83,12 @@ def _reason(one: Exchange, explanation: Explanation) -> str:
 
 
 def name_fields() -> frozenset[str]:
-    """The fields of readings that hold the name of something."""
+    """The fields of readings that hold a name."""
     return _NAMES | item_arguments()
 
 
 def names_of(value: object, key: str = "") -> Iterator[str]:
-    """The names in a reading, given as JSON has it."""
+    """The names in a reading of JSON types."""
     match value:
         case str() if key in name_fields():
             yield value

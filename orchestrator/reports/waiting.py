@@ -1,4 +1,4 @@
-"""What a lane waits for, in one sentence from its last round of readings. A reader: it decides nothing."""
+"""States in one sentence what a lane waits for, from its last round of readings. This module decides nothing."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from orchestrator.model.runbook import Check, ForEach, Step
 
 
 def waits_for(run: Run, service: str, now: float) -> str:
-    """``ny: keeping up no``: the first condition of the present step that the last round of readings does not show as
-    true. Empty if there is none. ``now``: seconds since the epoch."""
+    """The first condition of the present step that the last readings do not show as true, such as ``ny: keeping up no``.
+    Empty if there is none. ``now`` is in seconds since the epoch."""
     lane = run.lanes[service]
     steps = run.plan.runbook.steps
     if lane.ended or lane.gates or lane.step >= len(steps):
@@ -23,7 +23,7 @@ def waits_for(run: Run, service: str, now: float) -> str:
     if lane.goal_since is not None and step.hold:
         return f"it has to hold for {step.hold:.0f}s, and has for {max(0.0, now - lane.goal_since):.0f}s"
     if lane.stage is Stage.REQUIRE and step.only_if and not lane.condition_met:
-        # It waits only while it is unknown whether the step applies.
+        # The lane waits only while it is unknown whether the step applies.
         verdict = judge(run.plan, lane, _read(lane, step.only_if))
         return verdict.why if verdict.holds is None else ""
     if lane.stage is Stage.MAIN and step.for_each is not None:
@@ -33,7 +33,7 @@ def waits_for(run: Run, service: str, now: float) -> str:
 
 
 def _left_to_others(run: Run, lane: Lane, step: Step, each: ForEach, now: float) -> str:
-    """The items that are left to others until the ``delay`` of the step is over."""
+    """The items that are left to the transaction manager until the ``delay`` of the step is over."""
     items = listed(run.plan, lane, each)
     left = lane.left_at + run.plan.delay_of(step) - now
     if isinstance(items, Verdict):

@@ -1,4 +1,4 @@
-"""One sentence per event, for screens and reports. Readings are summed up only where they changed something."""
+"""One sentence per event, for screens and reports. Readings are summarized only if they changed something."""
 
 from __future__ import annotations
 
@@ -14,18 +14,18 @@ from orchestrator.model.outcome import Effect
 from orchestrator.model.readings import is_backlog, reading_called
 from orchestrator.model.runbook import Progress
 
-# Characters at most of a command in a line of progress; the report has all of it.
+# The most characters of a command in a line of progress. The report has the whole command.
 _COMMAND_LENGTH = 120
 
 
 def sentence(event: ev.Event, plan: ev.Plan) -> str | None:
-    """What ``event`` means for a person; None for what is only bookkeeping."""
+    """The sentence for ``event``. None for an event that is only bookkeeping."""
     of_run_or_step = _of_run(event) or _of_step(event, plan) or _of_action(event, plan)
     return of_run_or_step or _of_lane(event, plan) or _of_gate(event, plan) or None
 
 
 def direction(runbook: str, source: str, target: str) -> str:
-    """``ny to nj``; of what is done to a site that stays where it is, which site that is."""
+    """The direction in words, such as ``ny to nj``. For a runbook that does not move a service, the changed site."""
     kind = runbook.partition("/")[2]
     if kind.startswith(("restore", "guard")):
         return f"{source}, whose mate is {target}"
@@ -35,7 +35,8 @@ def direction(runbook: str, source: str, target: str) -> str:
 
 
 def left(progress: Progress | None, number: float, family: str) -> str:
-    """``1,200 messages left``: the number that a wait follows, as what it is. ``family``: of the runbook."""
+    """The number that a wait follows, with its unit, such as ``1,200 messages left``. ``family`` is the runbook's
+    family."""
     model = None if progress is None else reading_called(progress.reading, family)
     if progress is None or model is None:
         return f"{number:,.0f} left"
@@ -47,7 +48,8 @@ def left(progress: Progress | None, number: float, family: str) -> str:
 
 
 def outage(position: Position, plan: ev.Plan, now: float) -> str:
-    """``NO SITE ACTIVE for 12s``: the clock of an outage that continues; empty while a site is known to serve."""
+    """The duration of an outage that continues, such as ``NO SITE ACTIVE for 12s``. Empty while a site is known to
+    serve."""
     if position.both_since is not None:
         return both_active(plan)
     if position.nobody_since is None:
@@ -58,12 +60,12 @@ def outage(position: Position, plan: ev.Plan, now: float) -> str:
 
 
 def both_active(plan: ev.Plan) -> str:
-    """The alarm of a pair that serves twice."""
+    """The alarm for a pair whose sites both serve."""
     return f"BOTH SITES ACTIVE: {plan.source} and {plan.target} were both read active"
 
 
 class Acted(Protocol):
-    """Whatever says who did it."""
+    """An object that names the person who acted."""
 
     @property
     def by(self) -> str: ...
@@ -76,7 +78,7 @@ class Acted(Protocol):
 
 
 def called(one: Acted) -> str:
-    """Who it was: as they are called, and whose account that was where it is called otherwise."""
+    """The name of the person who acted, and the account if it has another name."""
     if one.account in ("", one.by):
         return one.by
     return f"{one.by} (account {one.account}{'' if one.uid is None else f', uid {one.uid}'})"
@@ -165,7 +167,7 @@ def _ended(event: ev.ActionEnded) -> str:
     detail = f": {event.detail}" if event.detail else ""
     match event.effect:
         case Effect.ACCEPTED:
-            # The last command is the change; those before it led to its mode.
+            # The last command is the change. The commands before it only enter the right mode.
             return f"{event.device}: {textwrap.shorten(event.sent[-1], _COMMAND_LENGTH)}" if event.sent else ""
         case Effect.REJECTED:
             return f"refused by {event.device or 'the device'}{detail}"

@@ -1,9 +1,9 @@
 """Collects the dumps of AMPS instances into an export: resumable, with progress, in bounded memory.
 
-A log becomes one endpoint for each topic, its messages named by (client name hash, client seq); a SOW becomes one too,
-its records named by their keys (docs/sources/amps.md, 8.1: what is equal at both sites). What dumps do not report is
-left empty: whether the mate has a message, how often it was delivered, the role of the instance, the contents of
-queues. Each dump is read once, from its start to its end; what was committed is not read again. Needs no Spark.
+A log becomes one endpoint for each topic, and (client name hash, client seq) identifies its messages. A SOW becomes one
+endpoint, and its keys identify its records (docs/sources/amps.md, 8.1: identities that are equal at both sites). Fields
+that dumps do not report stay empty: whether the mate has a message, the number of deliveries, the role of the instance,
+the contents of queues. Each dump is read once, from start to end. Committed data is not read again. Needs no Spark.
 """
 
 from __future__ import annotations
@@ -31,14 +31,14 @@ from pipeline.parts import Bounds, Parts
 from pipeline.places import Place
 from pipeline.rows import LOG, EndpointKey, Message, digest_of
 
-# What no dump reports about a message.
+# The fields of a message that no dump reports.
 UNKNOWN = ("replicated", "redeliveries", "expires_at", "dmq_eligible", "priority")
 NO_TIME = "its time is not there, or not in UTC"
 
 
 @dataclass(frozen=True, slots=True)
 class Progress:
-    """How far a collection is. ``messages`` counts those of earlier attempts too; ``has_ended``: that was all."""
+    """The progress of a collection. ``messages`` includes earlier attempts. ``has_ended``: the collection ended."""
 
     dumps: int
     dumps_total: int
@@ -49,8 +49,8 @@ class Progress:
 def dumps_of(instances: Mapping[str, Instance], made_at: float | None = None) -> list[Dump]:
     """Every dump of these services' instances, always in the same order.
 
-    A dump does not say when it was made. Unless ``made_at`` tells, the time of its file is taken for that. Copying makes
-    it later at most, so no message passes for one that came after the dump and did not.
+    A dump does not contain the time when it was made. If ``made_at`` is None, the time of its file is used. Copying can
+    only make this time later. So no older message is treated as one that came after the dump.
     """
     found = []
     for service, instance in sorted(instances.items()):
@@ -70,11 +70,11 @@ def collect_dumps(
     observe: Callable[[Progress], None] = lambda _: None,
     bounds: Bounds | None = None,
 ) -> Manifest:
-    """Read every dump into ``directory``; returns the manifest, which is then there too.
+    """Read every dump into ``directory``; writes the manifest there and returns it.
 
     Raises ``DefinitionError`` when the directory holds another export, or a dump cannot be read; ``LeaseHeld`` when
-    another process collects into it, ``OutputLost`` when it cannot be written. After any of these the same call goes
-    on where this one stopped.
+    another process collects into it, ``OutputLost`` when it cannot be written. After any of these errors, the same call
+    continues where this call stopped.
     """
     opening = Opening(site=job.site, run=job.run, dumps=_fingerprint(dumps), started_at=clock.now())
     with collecting(directory, opening) as log:
@@ -89,13 +89,13 @@ def collect_dumps(
 
 
 def _fingerprint(dumps: list[Dump]) -> str:
-    """Tells these dumps from others, and from themselves after a change."""
+    """A hash that identifies these dumps. It changes if a dump changes."""
     told = [f"{one.service}\n{one.place.name}\n{one.place.size()}\n{one.place.modified_at()}" for one in dumps]
     return hashlib.sha256("\n".join(told).encode()).hexdigest()
 
 
 class _Collection:
-    """One attempt."""
+    """One attempt at a collection."""
 
     def __init__(
         self,
@@ -133,14 +133,14 @@ class _Collection:
         is_begun = number == self._begun.done
         offset, found = (self._begun.offset, self._begun.found) if is_begun else (0, 0)
         if dump.sow is not None:
-            self._found.messages[dump.sow] += 0  # without records it is there, too
+            self._found.messages[dump.sow] += 0  # a SOW without records is an endpoint, too
         try:
             with open_dump(name) as stream:
                 stream.seek(offset)
                 text = JournalDump(stream, offset) if dump.sow is None else SowDump(stream)
                 for one in pieces_of(text):
                     found += self._take(number, one, text.offset)
-                    # The number of records is at the end of each SOW file, so these are read at one go.
+                    # The number of records is at the end of each SOW file, so a SOW file is read without a commit.
                     if self._uncommitted >= self._job.rows_a_commit and dump.sow is None:
                         self._commit(self._found.mark(number, text.offset, found))
         except OSError as error:
@@ -153,7 +153,7 @@ class _Collection:
             self._commit(self._found.mark(number + 1))
 
     def _take(self, number: int, one: Entry | SowRecord | Quarantined, offset: int) -> int:
-        """Put one piece where it belongs. Returns 1 for a record of the dump."""
+        """Store one piece as a message, a count or in quarantine. Returns 1 for a record of the dump."""
         dump = self._dumps[number]
         if isinstance(one, Quarantined):
             self._set_aside(dump, one)
@@ -186,7 +186,7 @@ class _Collection:
 
 
 def _of_log(dump: Dump, entry: Entry, micros: int) -> tuple[EndpointKey, Message]:
-    """An entry of the log. Its place is its txid: that grows along the log, and means nothing elsewhere."""
+    """The message of a log entry. Its position is its txid, which grows along the log and is local to the instance."""
     topic = str(Topic(entry.topic, entry.message_type))
     digest = None if entry.data is None else digest_of(entry.data)
     identity = f"{entry.client}|{entry.sequence}"
@@ -195,7 +195,7 @@ def _of_log(dump: Dump, entry: Entry, micros: int) -> tuple[EndpointKey, Message
 
 
 def _of_sow(dump: Dump, record: SowRecord, micros: int) -> tuple[EndpointKey, Message]:
-    """A record. Records have no order: their places are made of their keys, so they are equal at both sites."""
+    """The message of a SOW record. Records have no order, so positions are made of keys and are equal at both sites."""
     assert dump.sow is not None  # only a SOW dump has records
     size, digest, place = record.size, digest_of(record.data), int(record.key) >> 1
     return dump.sow, Message(record.key, micros / MICROS, size=size, digest=digest, position=place)

@@ -1,4 +1,4 @@
-"""Opens dump files, packed or not, and says what is wrong with one as a whole."""
+"""Opens dump files, packed or not, and reports faults of a whole dump."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ OTHER_TOTAL = "the dump says that there are {told:,}, and {found:,} were read"
 
 
 def open_dump(name: str) -> IO[bytes]:
-    """The dump's text; a dump may be packed with gzip. Reading a packed one that is damaged gives what is whole of it,
-    and then raises ``EOFError``, ``zlib.error`` or ``BadGzipFile``."""
+    """The dump's text. A dump may be packed with gzip. Reading a damaged packed dump gives the undamaged start, and then
+    raises ``EOFError``, ``zlib.error`` or ``BadGzipFile``."""
     raw: Any = Place.of(name).open_input()
     return io.BufferedReader(_Unpacked(raw) if name.endswith(".gz") else raw, _BUFFER_BYTES)
 
 
 def pieces_of(text: JournalDump | SowDump) -> Iterator[Entry | SowRecord | Quarantined]:
-    """What a dump holds; the end of a packed one that is damaged is a piece that could not be read."""
+    """The pieces of a dump. The damaged end of a packed dump is one piece that could not be read."""
     try:
         yield from text
     except (EOFError, BadGzipFile, zlib.error) as error:
@@ -36,14 +36,14 @@ def pieces_of(text: JournalDump | SowDump) -> Iterator[Entry | SowRecord | Quara
 
 
 def remark_on(told: int | None, found: int) -> str | None:
-    """What is to be said of a dump that tells of ``told`` records, of which ``found`` were read; None if nothing is."""
+    """A remark on a dump that reports ``told`` records, of which ``found`` were read; None if they agree."""
     if told is None:
         return CUT_OFF
     return None if told == found else OTHER_TOTAL.format(told=told, found=found)
 
 
 class _Unpacked(io.RawIOBase):
-    """Gives what was unpacked piece by piece: ``GzipFile.readinto`` would keep a piece back until the next one came."""
+    """Returns each unpacked piece at once. ``GzipFile.readinto`` would keep a piece back until the next piece came."""
 
     def __init__(self, raw: Any) -> None:
         super().__init__()

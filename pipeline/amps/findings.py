@@ -1,4 +1,4 @@
-"""What of two instances' SOW topics a person should check."""
+"""The findings about two instances' SOW topics that an operator should check."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 def findings_of_sow(
     report: SowReport, left: SowSide, right: SowSide, other_keys: Mapping[Topic, int]
 ) -> Iterator[Finding]:
-    """Everything worth a sentence. ``other_keys``: records that both have, under different keys of AMPS's own."""
+    """All findings of the report. ``other_keys``: common records for which AMPS's own keys differ."""
     for side in (report.left, report.right):
         yield from _of_instance(side)
     names = (report.left.log.name, report.right.log.name)
@@ -56,8 +56,8 @@ def _of_instance(side: InstanceReport) -> Iterator[Finding]:
         if topic.keyless and topic.is_rebuilt and topic.keys:
             yield _of_keyless(label, topic)
         for cause, count in sorted(topic.differences.items()):
-            # docs/sources/amps.md, 9.8: a record that outlives its message in the log is normal operation, until the
-            # SOW is lost.
+            # docs/sources/amps.md, 9.8: a record may normally exist longer than its message in the log. It is a problem
+            # only if the SOW is lost.
             level = Level.NOTE if cause == "aged-out" else _level(cause)
             which = f"{counted(count, 'record is', 'records are')} not what the log makes of"
             text = f"{label}: {which} {'it' if count == 1 else 'them'}: {CAUSES[cause]}"
@@ -65,7 +65,7 @@ def _of_instance(side: InstanceReport) -> Iterator[Finding]:
 
 
 def _of_keyless(label: str, topic: KeptTopic) -> Finding:
-    """Messages without any field of the key: of a key that none has, the name is wrong."""
+    """The finding for messages without any field of the key. If no message has the key, its name is wrong."""
     fields = " and ".join(topic.keys or ())
     has = f"; the first has: {topic.fields}" if topic.fields else ""
     if topic.keyless == topic.messages:

@@ -1,4 +1,4 @@
-"""What is known of a collection of dumps besides the messages themselves: it grows with endpoints and dumps only."""
+"""The data about a collection of dumps, without the messages. Its size depends on endpoints and dumps only."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from pipeline.rows import LOG, SOW, EndpointKey
 
 @dataclass(frozen=True, slots=True)
 class Dump:
-    """One file. ``topic``: of the SOW that it is of; None for a journal. ``made_at``: seconds since the epoch."""
+    """One file. ``topic``: the SOW topic; None for a journal. ``made_at``: seconds since the epoch."""
 
     service: str
     topic: Topic | None
@@ -25,16 +25,16 @@ class Dump:
 
     @property
     def sow(self) -> EndpointKey | None:
-        """The endpoint of its records; None for a journal, which has messages of several."""
+        """The endpoint of its records; None for a journal, which has messages of several endpoints."""
         return None if self.topic is None else EndpointKey(self.service, str(self.topic), SOW)
 
     def may_hold(self, key: EndpointKey) -> bool:
-        """May messages of that endpoint be in it?"""
+        """May the dump contain messages of this endpoint?"""
         return key == self.sow if self.sow else (key.service, key.kind) == (self.service, LOG)
 
 
 class Found:
-    """It, as it was at ``mark``. ``begins``: the oldest entry of each service's log, in microseconds."""
+    """The data found so far, starting with ``mark``. ``begins``: the oldest entry of each service's log, microseconds."""
 
     def __init__(self, mark: DumpMark) -> None:
         self.messages = Counter({one.key: one.messages for one in mark.endpoints})
@@ -43,7 +43,7 @@ class Found:
         self.unread = {one.file: one for one in mark.unread}
 
     def mark(self, done: int, offset: int = 0, found: int = 0) -> DumpMark:
-        """The same to be written down, with how far it is."""
+        """The data found so far in its stored form, with the position in the dumps."""
         counts = self.messages.items()
         return DumpMark(
             done=done,
@@ -56,19 +56,19 @@ class Found:
         )
 
     def not_read(self, file: str, reason: str, length: int) -> None:
-        """A piece of a dump went into quarantine."""
+        """Count a piece of a dump that went into quarantine."""
         so_far = self.unread.get(file) or UnreadDump(file=file, pieces=0, bytes=0, reason=reason)
         more = {"pieces": so_far.pieces + 1, "bytes": so_far.bytes + length}
         self.unread[file] = so_far.model_copy(update=more)
 
     def endpoints(self, dumps: Sequence[Dump]) -> tuple[EndpointSnapshot, ...]:
-        """Each endpoint. A piece of a log that could not be read may be of any topic, so it counts for all."""
+        """Each endpoint. An unreadable piece of a log may be of any topic, so it counts for all topics."""
         return tuple(
             self._snapshot(key, [one for one in dumps if one.may_hold(key)]) for key in sorted(self.messages)
         )
 
     def _snapshot(self, key: EndpointKey, dumps: Sequence[Dump]) -> EndpointSnapshot:
-        # The newest end of a log is in the dump that was made last.
+        # The newest entries of a log are in the dump that was made last.
         made_at = max(one.made_at for one in dumps)
         begins = self.begins.get(key.service) if key.kind == LOG else None
         return EndpointSnapshot(

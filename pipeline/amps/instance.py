@@ -1,9 +1,9 @@
-"""Where the dumps of one instance are: a directory of them, or one file.
+"""The places of the dumps of one instance: a directory of dumps, or one file.
 
     INSTANCE/journal/…            dumps of amps_journal_dump, one for each journal file; any names, packed or not
-    INSTANCE/sow/TOPIC.TYPE.txt   dumps of amps_sow_dump -v; what a file name cannot hold is escaped as in a URL
+    INSTANCE/sow/TOPIC.TYPE.txt   dumps of amps_sow_dump -v; characters that a file name cannot have are URL-escaped
 
-A SOW dump does not say which topic it is of, so its name does. This file must never read a dump.
+A SOW dump does not contain its topic, so its file name must be the topic. This file must never read a dump.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _TEXT = (".txt", ".dump", ".log")
 
 
 class Topic(NamedTuple):
-    """What AMPS calls a topic: always the pair of name and message type."""
+    """The identity of a topic in AMPS: always the pair of name and message type."""
 
     name: str
     message_type: str
@@ -34,7 +34,7 @@ class Topic(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Instance:
-    """The dumps of one instance. ``name`` is what the user called it."""
+    """The dumps of one instance. ``name``: as the user typed it."""
 
     name: str
     journals: tuple[Place, ...]
@@ -42,7 +42,7 @@ class Instance:
 
     @classmethod
     def of_journals(cls, name: str) -> Instance:
-        """Journals alone: a file, a directory of dumps, or an instance's directory. Raises ``DefinitionError``."""
+        """Journals only: a file, a directory of dumps, or an instance's directory. Raises ``DefinitionError``."""
         place = _existing(name)
         if not place.is_directory():
             return cls(name, (place,))
@@ -54,7 +54,7 @@ class Instance:
 
     @classmethod
     def of_dumps(cls, name: str) -> Instance:
-        """Journals as in ``of_journals``, and the SOW where there is one. Raises ``DefinitionError``."""
+        """Journals as in ``of_journals``, and the SOW if there is one. Raises ``DefinitionError``."""
         sow = _existing(name).child(SOW)
         return replace(cls.of_journals(name), sow=_sow_dumps(sow) if sow.is_directory() else {})
 
@@ -71,7 +71,7 @@ class Instance:
 
 
 def check_apart(left: Instance, right: Instance) -> None:
-    """Raises ``DefinitionError`` for dumps that depend on both sides: they agree with themselves."""
+    """Raises ``DefinitionError`` for a dump that is on both sides, because it would only be compared with itself."""
     places = [{*(one.path for one in (*side.journals, *side.sow.values()))} for side in (left, right)]
     for path in sorted(places[0] & places[1]):
         raise DefinitionError(
@@ -90,7 +90,7 @@ def _sow_dumps(directory: Place) -> dict[Topic, Place]:
 
 
 def topic_of(file: str) -> Topic:
-    """``orders`` and ``json`` of ``…/orders.json.txt``. Raises ``DefinitionError``."""
+    """The topic in a file name: ``orders`` and ``json`` of ``…/orders.json.txt``. Raises ``DefinitionError``."""
     name = file.rsplit("/", 1)[-1]
     for endings in (_PACKED, _TEXT):
         for ending in endings:

@@ -1,8 +1,8 @@
 """Reads the text of ``amps_journal_dump``: one entry after the other, each published message with its identity.
 
-Layout: 60East's server documentation, "Dump journal File". A block of ``name : value`` lines for each entry, between
-lines of underscores; a header before, totals behind. ``topic``, ``data``, ``correlation id``, ``auth id`` and ``rep
-path`` are in brackets, and a field before each says how many bytes they have.
+Layout: 60East's server documentation, "Dump journal File". Each entry is a block of ``name : value`` lines between
+lines of underscores. A header comes before the entries, and totals after them. The values of ``topic``, ``data``,
+``correlation id``, ``auth id`` and ``rep path`` are in brackets. A field before each value has its length in bytes.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from pipeline.amps.text import VALUE_MAX, Corrupt, Lines, Quarantined, micros_of
 
 _SEPARATOR = re.compile(rb"_{20,}\s*")
 _BEGINS = re.compile(rb"entry\s*:\s*\d+\s*")
-# A name neither starts nor ends with a blank, or a line of many blanks would be tried in too many ways.
+# A name must not start or end with a blank; otherwise the expression tries too many matches on a line of many blanks.
 _FIELD = re.compile(rb"\s*([^:\s](?:[^:]*[^:\s])?)\s*:\s?(.*)", re.DOTALL)
 _LENGTHS = {
     "topic": "topic byte count",
@@ -25,7 +25,7 @@ _LENGTHS = {
     "auth id": "auth id byte count",
     "rep path": "rep path byte count",
 }
-# The raw timestamp counts microseconds from a day that lies so long before the epoch: in the documentation's sample
+# The raw timestamp counts microseconds from a day that is this long before the epoch: in the documentation's sample
 # 212577862192535075 is beside 20240321T220952.535075Z.
 EPOCH_MICROS = 210_866_803_200_000_000
 Fields = dict[str, str | bytes]
@@ -33,9 +33,9 @@ Fields = dict[str, str | bytes]
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """One journal entry. (``client``, ``sequence``) is the message's identity everywhere; ``txid`` only here.
+    """One journal entry. (``client``, ``sequence``) identifies the message on every instance, ``txid`` on this one only.
 
-    ``micros``: microseconds since the epoch. ``expiration``: as the dump has it. ``data`` None: the dump has no data.
+    ``micros``: microseconds since the epoch. ``expiration``: as in the dump. ``data`` None: the dump has no data.
     """
 
     offset: int
@@ -56,8 +56,8 @@ class Entry:
 
 
 class JournalDump:
-    """The entries of one dump, from ``offset`` on, where ``stream`` is and one of them started or ended. ``header`` and
-    ``footer`` are there when the iteration has come by them."""
+    """The entries of one dump from ``offset``. ``stream`` must be at ``offset``, at the start or end of an entry. The
+    iteration fills ``header`` and ``footer`` when it reads them."""
 
     def __init__(self, stream: IO[bytes], offset: int = 0) -> None:
         self._lines = Lines(stream, offset)
@@ -78,12 +78,12 @@ class JournalDump:
 
     @property
     def offset(self) -> int:
-        """Where what was not read yet starts; between two entries, where to continue with."""
+        """The offset of the first unread byte. Between two entries, reading can continue there."""
         return self._lines.offset
 
     @property
     def total(self) -> int | None:
-        """How many entries the dump says that the journal has."""
+        """The number of entries of the journal, as the dump reports it."""
         return whole(self.footer.get("Total Entries", ""))
 
     def _entry_or_not(self) -> Entry | Quarantined:
@@ -100,7 +100,7 @@ def _is_border(line: bytes) -> bool:
 
 
 def _fields(lines: Lines, taken: list[bytes]) -> Fields:
-    """The fields of one entry; its separator is taken too. ``taken`` gets its lines as far as they were read."""
+    """The fields of one entry. Reads its separator too. ``taken`` gets the lines of the entry that were read."""
     fields: Fields = {}
     while line := lines.take():
         if _SEPARATOR.fullmatch(line):
@@ -128,12 +128,12 @@ def _bracketed(lines: Lines, name: str, value: bytes, fields: Fields) -> bytes |
         raise Corrupt(f"{name} is not in brackets")
     length = number(_texts(fields), _LENGTHS[name])
     if name == "data" and length and begun.rstrip() == b"[]" and _is_field_behind_data(lines):
-        return ""  # dumped without data
+        return ""  # the dump has no data
     return lines.take_bytes(begun[1:], length)
 
 
 def _is_field_behind_data(lines: Lines) -> bool:
-    """Does the next line continue with the entry? A payload may start with a bracket and a line break of its own."""
+    """Is the next line the field after ``data``? A payload may itself start with a bracket and a line break."""
     line = lines.take()
     lines.put_back(line)
     return line.startswith(b"correlation id byte count")
@@ -146,7 +146,7 @@ def _entry(fields: Fields, offset: int) -> Entry:
             raise Corrupt(f"there is no field {name}")
     data = fields.get("data")
     size = number(texts, "msg byte count")
-    if size > VALUE_MAX:  # its data is not in the dump, which would have shown that
+    if size > VALUE_MAX:  # only possible if the dump has no data; otherwise reading the data failed before
         raise Corrupt(f"a message of {size:,} bytes, which is longer than any message should be ({VALUE_MAX:,})")
     return Entry(
         offset=offset,
@@ -168,7 +168,7 @@ def _entry(fields: Fields, offset: int) -> Entry:
 
 
 def _micros(texts: Mapping[str, str]) -> int | None:
-    """From the raw timestamp, which no time zone touches; else from the other."""
+    """The time from the raw timestamp, which has no time zone; else from the ISO timestamp."""
     raw = whole(texts.get("timestamp", ""))
     if raw is not None and EPOCH_MICROS < raw < 2 * EPOCH_MICROS:
         return raw - EPOCH_MICROS

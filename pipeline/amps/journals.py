@@ -1,8 +1,8 @@
 """Compares the logs of two instances by the identity that survives replication: client name hash and sequence.
 
-Rules: docs/sources/amps.md, 8.1 (what may be compared across instances, and that a publisher's order must be equal)
-and 9 (a message that is not above the highest number seen of its publisher is discarded as a duplicate; so what an
-asynchronous link had not carried over when the publisher resumed at the mate is never sent). The steps are those of
+Rules: docs/sources/amps.md, 8.1 (the values that may be compared across instances; a publisher's order must be equal)
+and 9. AMPS discards a message as a duplicate if its number is not above the highest number seen of its publisher. So
+messages that an asynchronous link had not sent when the publisher resumed at the mate are never sent. The steps are in
  ``sql/journals.sql``.
 """
 
@@ -28,7 +28,7 @@ Say = Callable[[str], None]
 
 @dataclass(frozen=True, slots=True)
 class JournalsOutcome:
-    """The report; ``write`` makes the tables ``differences`` and ``quarantine`` in a directory."""
+    """The report. ``write`` makes the tables ``differences`` and ``quarantine`` in a directory."""
 
     report: JournalsReport
     write: Callable[[Place], None]
@@ -38,7 +38,7 @@ class JournalsOutcome:
 def compare_journals(
     engine: Executor, left: Instance, right: Instance, skew_s: float, clock: Clock, say: Say = lambda _: None
 ) -> JournalsOutcome:
-    """Compare two logs. ``skew_s``: how far the instances' clocks may be apart."""
+    """Compare two logs. ``skew_s``: how far the instances' clocks may differ, in seconds."""
     logs = []
     for side, instance in zip("lr", (left, right), strict=True):
         say(f"reading {counted(len(instance.journals), 'dump')} of {instance.name}")
@@ -48,7 +48,7 @@ def compare_journals(
 
 
 class _Comparison:
-    """One of them."""
+    """One comparison of two logs."""
 
     def __init__(self, engine: Executor, left: LogReport, right: LogReport, skew_s: float, clock: Clock) -> None:
         self._engine, self._left, self._right = engine, left, right
@@ -70,7 +70,7 @@ class _Comparison:
         return JournalsOutcome(report, self._write, self._engine.release)
 
     def _judge(self) -> None:
-        """The table ``judged``: one row for each identity of a topic."""
+        """Make the table ``judged``: one row for each identity of a topic."""
         script = self._script
         for side in "lr":
             script.view("publishers", f"publishers_{side}", side=side)
@@ -84,7 +84,7 @@ class _Comparison:
         script.hold("judged", is_changed=is_changed, **whys)
 
     def _why(self, own: str, other: str, log: LogReport) -> str:
-        # What could not be read of the log may be this message.
+        # If a part of the log could not be read, the message may be in that part.
         absent, lost = (word if log.is_whole else "unknown" for word in ("topic-absent", "lost"))
         begins = "NULL" if log.first_at is None else round(log.first_at * MICROS)
         return self._script.text(
@@ -117,7 +117,7 @@ class _Comparison:
         )
 
     def _breaks(self, places: str) -> dict[tuple[str, str], int]:
-        """For each topic: how often, within one publisher, a value falls along another."""
+        """For each topic: how often one value falls along another value, within one publisher."""
         order = Script("order", self._engine)
         rows = order.rows("breaks", rows=places, by="topic, message_type, client", group="topic, message_type")
         return {_topic(row): row["breaks"] for row in rows}
@@ -182,7 +182,7 @@ def _findings(report: JournalsReport) -> list[Finding]:
 
 
 def findings_of_log(log: LogReport) -> list[Finding]:
-    """What was not read of a log."""
+    """The findings about the parts of a log that were not read."""
     found = list(findings_of_unread(log.unread, log.unread_pieces))
     if log.other_types:
         counts = ", ".join(f"{count:,} {name}" for name, count in sorted(log.other_types.items()))
@@ -192,7 +192,7 @@ def findings_of_log(log: LogReport) -> list[Finding]:
 
 
 def findings_of_unread(unread: Sequence[Unread], pieces: int) -> Iterator[Finding]:
-    """Each dump of which something could not be read; ``pieces``: how many there are of that, in all dumps."""
+    """A finding for each dump with unreadable pieces. ``pieces``: the number of unreadable pieces in all dumps."""
     for one in unread:
         text = f"{counted(one.pieces, 'piece')} could not be read, first: {one.reason}"
         yield Finding(level=Level.UNKNOWN, code="dump-unread", message=text, file=one.file)

@@ -1,8 +1,8 @@
-"""The keys of SOW topics: which fields tell records apart, and how they are read from a payload.
+"""The keys of SOW topics: the fields that identify records, and how to read them from a payload.
 
-Message types json, fix and nvfix are read (fields of the latter two end in the byte 1, as AMPS has it by default); of
-any other the keys stay unknown. AMPS's own SowKey is a hash whose recipe is not documented, so records of two instances
-are matched by their key fields, as docs/sources/amps.md, 8.1, says for topics without a common definition.
+Message types json, fix and nvfix are read (fields of fix and nvfix end in the byte 1, the default of AMPS). For other
+types the keys are unknown. AMPS's own SowKey is a hash with an undocumented method, so records of two instances are
+matched by their key fields, as docs/sources/amps.md, 8.1, says for topics without a common definition.
 """
 
 from __future__ import annotations
@@ -23,9 +23,9 @@ _FIELDS_SHOWN = 10
 
 @dataclass(frozen=True, slots=True)
 class Definition:
-    """How one instance tells the records of a topic apart. ``fields`` as AMPS writes them: ``/order/id``, ``/35``.
+    """How one instance identifies the records of a topic. ``fields``: as AMPS writes them, ``/order/id``, ``/35``.
 
-    ``domain`` and ``generator``: what else goes into AMPS's own key (AMPS configuration guide, SOW topics).
+    ``domain`` and ``generator``: other inputs of AMPS's own key (AMPS configuration guide, SOW topics).
     """
 
     fields: tuple[str, ...]
@@ -37,7 +37,7 @@ Definitions = Mapping[Topic, Definition]
 
 
 def parse_keys(text: str) -> tuple[Topic, Definition]:
-    """``orders.json=/orderId,/region``. Raises ``DefinitionError``."""
+    """Topic and definition of ``orders.json=/orderId,/region``. Raises ``DefinitionError``."""
     name, equals, fields = text.partition("=")
     topic, dot, message_type = name.strip().rpartition(".")
     paths = tuple(part.strip() for part in fields.split(",") if part.strip())
@@ -52,7 +52,7 @@ def is_readable(topic: Topic, definition: Definition | None) -> bool:
 
 
 def common_fields(left: Definition | None, right: Definition | None) -> tuple[str, ...]:
-    """The fields to match records of both sides by: those of both definitions, so that neither side's are merged."""
+    """The fields that match records of both sides: the fields of both definitions, so no records of a side are merged."""
     return tuple(sorted({*(left.fields if left else ()), *(right.fields if right else ())}))
 
 
@@ -64,31 +64,31 @@ class Keys:
 
     @classmethod
     def of(cls, plain: Iterable[Sequence[Any]]) -> Keys:
-        """From what ``plain`` gave."""
+        """The keys from the value of ``plain``."""
         return cls({Topic(topic, message_type): tuple(fields) for topic, message_type, fields in plain})
 
     @property
     def plain(self) -> list[list[object]]:
-        """The same as JSON can hold it."""
+        """The keys as values that JSON can hold."""
         return [[topic.name, topic.message_type, list(fields)] for topic, fields in self.fields.items()]
 
     def __contains__(self, topic: Topic) -> bool:
         return topic in self.fields
 
     def key_of(self, data: bytes, topic: Topic) -> str | None:
-        """The key in a payload; None where none of its fields is there, or the topic's are not known."""
+        """The key in a payload; None if the payload has none of its fields, or the topic's fields are unknown."""
         paths = self.fields.get(topic)
         if not paths:
             return None
         values = _values(data, topic.message_type, paths)
         if all(value is None for value in values):
             return None
-        # An array as JSON: unlike a joined text, no two different keys look alike.
+        # A JSON array: unlike joined text, two different keys never give the same text.
         return json.dumps(values, ensure_ascii=False, separators=(",", ":"))
 
 
 def fields_in(data: bytes, message_type: str) -> str | None:
-    """The names of a payload's first fields, for a person who named one that is not there."""
+    """The names of a payload's first fields, for a finding about a key field that does not exist."""
     if message_type in _JSON:
         found = _document(data)
         names = list(found) if isinstance(found, dict) else []
@@ -106,7 +106,7 @@ def _values(data: bytes, message_type: str, paths: Sequence[str]) -> list[str | 
 
 
 def _document(data: bytes) -> object:
-    """A JSON payload, its numbers as they are written: 1 and 1.0 are two keys, as they are to whoever hashes text."""
+    """A JSON payload with numbers as text. 1 and 1.0 are two different keys, as in a hash of the text."""
     try:
         return json.loads(_text(data), parse_int=str, parse_float=str, parse_constant=str)
     except (ValueError, RecursionError):

@@ -1,8 +1,8 @@
-"""What the entries of a journal are to a message.
+"""Maps the types of journal entries to their effect on a message.
 
-What the ``type`` of an entry is called besides ``publish`` is not documented (docs/sources/amps.md, 12): a type whose
-name holds ``delete`` is taken for a deletion, one with ``delta`` for a part of a message, one with ``publish`` for a
-whole one; any other is counted, and says nothing about messages.
+Only the entry ``type`` ``publish`` is documented (docs/sources/amps.md, 12). Here a type whose name contains ``delete``
+is a deletion, a type with ``delta`` is a part of a message, and a type with ``publish`` is a whole message. Entries of
+any other type are only counted.
 """
 
 from __future__ import annotations
@@ -18,6 +18,6 @@ def is_message(entry_type: str) -> bool:
 
 
 def kind_of(entry_type: str) -> str | None:
-    """What an entry of this type is to a message; None for one that is no message."""
+    """The kind of an entry of this type; None if the entry is not a message."""
     name = entry_type.lower()
     return next((kind for word, kind in KINDS if word in name), None)

@@ -1,4 +1,4 @@
-"""One instance's transaction log: what it holds, from where to where, and how much of it was not readable."""
+"""One instance's transaction log: its content, its first and last entry, and its unreadable pieces."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from pipeline.amps.instance import Instance
 from pipeline.amps.report import LogReport, Unread
 from pipeline.engines.executor import Executor, Script
 
-# A damaged dump may have as many types as entries, and damage may be in as many files as there are.
+# Limits for the report: a damaged dump may have as many types as entries, and every file may be damaged.
 FILES_MAX = 100
 TYPES_MAX = 100
 _FURTHER = "of further types"
@@ -23,9 +23,9 @@ def open_log(
     *,
     types_max: int = TYPES_MAX,
 ) -> LogReport:
-    """Read an instance's journal dumps once: makes the tables ``dumps_{side}`` and ``log_{side}``, and tells of them.
-    ``settings``: as ``pipeline.amps.reader.batches_of`` has them. ``types_max``: so many types of entries that are no
-    messages are told by name."""
+    """Read an instance's journal dumps once, make the tables ``dumps_{side}`` and ``log_{side}``, and report on them.
+    ``settings``: as in ``pipeline.amps.reader.batches_of``. ``types_max``: the maximum number of types of non-message
+    entries that are reported by name."""
     engine.read(f"dumps_{side}", "journal", instance.journals, settings or {})
     script = Script("journals", engine)
     script.view("log", f"log_{side}", side=side)
@@ -45,13 +45,13 @@ def open_log(
 
 
 def unread_of(engine: Executor, dumps: str, most: int = FILES_MAX) -> tuple[Unread, ...]:
-    """What could not be read of the table ``dumps``, by file: the ``most`` files with most of it."""
+    """The unreadable pieces of the table ``dumps``, by file: the ``most`` files with the most of them."""
     rows = Script("journals", engine).rows("unread", dumps=dumps, most=most)
     return tuple(Unread(**row) for row in rows)
 
 
 def _types(script: Script, side: str, number: int, most: int) -> dict[str, int]:
-    """How many there are of each type: of the most frequent ones each, of all others together."""
+    """The number of entries by type: separate for the most frequent types, together for all others."""
     named = {row["type"]: row["number"] for row in script.rows("types", side=side, most=most)}
     rest = number - sum(named.values())
     return {**named, _FURTHER: rest} if rest else named

@@ -1,4 +1,4 @@
-"""The comparisons of AMPS instances in words, for a screen. Says nothing that the reports do not hold."""
+"""The comparisons of AMPS instances in words, for a screen. The text contains only facts of the reports."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _TOPICS_MAX = 30
 
 
 def journal_lines(report: JournalsReport) -> Iterator[str]:
-    """Two logs, line by line."""
+    """The lines about two logs."""
     yield from _log("left ", report.left)
     yield from _log("right", report.right)
     apart = [topic for topic in report.topics if topic.differs]
@@ -41,7 +41,7 @@ def journal_lines(report: JournalsReport) -> Iterator[str]:
 
 
 def sow_lines(report: SowReport) -> Iterator[str]:
-    """Two instances' SOW topics, line by line."""
+    """The lines about two instances' SOW topics."""
     for word, side in (("left ", report.left), ("right", report.right)):
         yield from _log(word, side.log)
         for topic in side.topics:

@@ -1,8 +1,8 @@
-"""Writes what could not be read of dumps as a table of an export: nothing of a dump is dropped without a trace.
+"""Writes the unreadable pieces of dumps as a table of an export, so every part of a dump is recorded.
 
     EXPORT/quarantine/part-00001.parquet
 
-One row for each piece, with dump, offset and how it starts; a row without an offset is about a dump as a whole.
+The table has one row for each piece, with dump, offset and excerpt. A row without an offset is about a whole dump.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ SCHEMA = pa.schema(
         pa.field("excerpt", pa.binary()),
     ]
 )
-# An excerpt has up to 2 KB (text.EXCERPT_BYTES), so this bounds what is held in memory.
+# An excerpt has up to 2 KB (text.EXCERPT_BYTES), so this limits the memory.
 _ROWS_A_FILE = 4096
 
 
@@ -42,16 +42,16 @@ class Quarantine:
         self._closed: list[DataFile] = []
 
     def piece(self, file: str, one: Quarantined) -> None:
-        """A piece of the dump ``file``. Raises ``OutputLost``."""
+        """Add a piece of the dump ``file``. Raises ``OutputLost``."""
         told = {"offset": one.offset, "length": one.length, "excerpt": one.excerpt}
         self._add({"file": file, "reason": one.reason, **told})
 
     def remark(self, file: str, reason: str) -> None:
-        """Something about the whole of the dump ``file``. Raises ``OutputLost``."""
+        """Add a remark on the whole dump ``file``. Raises ``OutputLost``."""
         self._add({"file": file, "reason": reason})
 
     def close_all(self) -> Sequence[DataFile]:
-        """Write what waits. Returns the files that were written since the last call. Raises ``OutputLost``."""
+        """Write the waiting rows. Returns the files written since the last call. Raises ``OutputLost``."""
         self._flush()
         closed, self._closed = self._closed, []
         return closed

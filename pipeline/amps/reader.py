@@ -1,8 +1,8 @@
-"""The records of dumps as Arrow batches, for whichever engine asks: each with digest and keys, without its payload.
+"""The records of dumps as Arrow batches, for any engine: each with digest and keys, without its payload.
 
-One file is one piece of work: only from its start is it certain where a record starts, as a payload may hold whole
-records that look like the dump's own. Rows with a ``reason`` are what could not be read, with file and offset; no other
-rows are lost. The files are opened through PyArrow, so a URI works wherever PyArrow knows its scheme.
+Each file is read from its start by one task. A payload may contain text that looks like records, so a reader that starts
+in the middle cannot find the start of a record. Rows with a ``reason`` are unreadable pieces, with file and offset; no
+other rows are lost. PyArrow opens the files, so a URI works if PyArrow knows its scheme.
 """
 
 from __future__ import annotations
@@ -36,8 +36,8 @@ _COMMON = [
     pa.field("micros", pa.int64()),
     pa.field("expiration", pa.int64()),
     pa.field("digest", pa.binary()),
-    # The key by the instance's own definition and by both sides' fields; where it is not there, once for each topic of a
-    # file, what is there instead.
+    # The key by the instance's own definition, and the key by both sides' fields. `fields`: once for each topic of a
+    # file, the fields of a payload that lacks the key.
     pa.field("own_key", pa.string()),
     pa.field("pair_key", pa.string()),
     pa.field("fields", pa.string()),
@@ -57,12 +57,12 @@ _SCHEMAS: Mapping[str, pa.Schema] = {
 
 
 def schema_of(what: str) -> pa.Schema:
-    """The columns of journals' entries, or of a SOW's records."""
+    """The columns of journal entries, or of SOW records."""
     return _SCHEMAS[what]
 
 
 def batches_of(what: str, address: str, settings: Mapping[str, Any]) -> Iterator[pa.RecordBatch]:
-    """The records of one dump of ``amps_journal_dump`` or ``amps_sow_dump -v``, and what could not be read of it.
+    """The records of one dump of ``amps_journal_dump`` or ``amps_sow_dump -v``, and its unreadable pieces.
 
     ``settings``: ``own`` and ``pair``, the fields of keys by topic (``pipeline.amps.keys.Keys.plain``). Raises
     ``OSError``.
@@ -87,7 +87,7 @@ def _batch(columns: Sequence[Sequence[object]], schema: pa.Schema) -> pa.RecordB
 
 
 def _rows(what: str, file: str, stream: IO[bytes], keys: tuple[Keys, Keys]) -> Iterator[dict[str, object]]:
-    """One dictionary for each record, piece that could not be read, or remark on the whole."""
+    """One dictionary for each record, unreadable piece, or remark on the whole dump."""
     dump = JournalDump(stream) if what == "journal" else SowDump(stream)
     topic = None if what == "journal" else topic_of(file)
     found, shown = 0, set[Topic]()
@@ -103,7 +103,7 @@ def _rows(what: str, file: str, stream: IO[bytes], keys: tuple[Keys, Keys]) -> I
             continue
         found += 1
         whose = topic or (Topic(one.topic, one.message_type) if isinstance(one, Entry) else None)
-        assert whose is not None  # a SOW dump's name says its topic
+        assert whose is not None  # the name of a SOW dump is its topic
         row = {"file": file, "place": one.offset, **_record(one, whose), **_keyed(one.data, whose, keys)}
         if row["own_key"] is None and whose in keys[0] and whose not in shown and one.data:
             shown.add(whose)

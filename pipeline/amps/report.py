@@ -1,6 +1,6 @@
-"""What the comparisons of AMPS instances found, as data: what the screen, the JSON and the file all show.
+"""The results of the comparisons of AMPS instances as data. The screen, the JSON and the file all show this data.
 
-Needs neither Parquet nor Spark. Moments are seconds since the epoch; "left" and "right" are the two instances in the
+Needs neither Parquet nor Spark. Times are seconds since the epoch. "Left" and "right" are the two instances in the
 order they were named.
 """
 
@@ -13,7 +13,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from orchestrator.model.findings import Finding
 
-# Why the other log does not have a message.
+# Reasons why the other log does not have a message.
 ABSENCES = {
     "lost": "the other instance has higher numbers of the same publisher, and will discard it as a duplicate",
     "not-yet-replicated": "higher than anything the other instance has of this publisher: may still arrive",
@@ -22,7 +22,7 @@ ABSENCES = {
     "topic-absent": "the other instance's log has nothing of the topic",
     "unknown": "a part of the other log could not be read",
 }
-# Why two instances, or an instance and its own log, have other records.
+# Reasons why two instances, or an instance and its own log, have different records.
 CAUSES = {
     "lost": "its message is not in the mate's log, which has higher numbers of the publisher: it will not arrive",
     "not-yet-replicated": "its message has not reached the mate's log yet",
@@ -36,7 +36,7 @@ CAUSES = {
     "not-in-log": "its message should be in the log, and is not",
     "unknown": "what was read does not say",
 }
-# What a person need not check: the rest are findings.
+# Causes that an operator need not check. All others are findings.
 HARMLESS = frozenset({"not-yet-replicated", "expired", "dumped-later"})
 
 
@@ -45,7 +45,7 @@ class _Strict(BaseModel):
 
 
 class Unread(_Strict):
-    """Pieces of a dump that could not be read, and why the first of them; the table ``quarantine`` has each of them."""
+    """The unreadable pieces of a dump. ``reason``: of the first piece. The table ``quarantine`` has all pieces."""
 
     file: str
     reason: str
@@ -54,8 +54,8 @@ class Unread(_Strict):
 
 
 class LogReport(_Strict):
-    """One instance's log. ``unread``: the dumps with most of what could not be read, ``unread_pieces``: how much that is
-    in all dumps. ``other_types``: entries that are no messages, by type."""
+    """One instance's log. ``unread``: the dumps with the most unreadable pieces. ``unread_pieces``: the number of such
+    pieces in all dumps. ``other_types``: entries that are not messages, by type."""
 
     name: str
     files: int
@@ -70,12 +70,12 @@ class LogReport(_Strict):
 
     @property
     def is_whole(self) -> bool:
-        """Is there a log, and was all of it read?"""
+        """Is there a log, and was it read completely?"""
         return self.files > 0 and not self.unread
 
 
 class LoggedTopic(_Strict):
-    """One topic in two logs. ``missing`` is what only left has, ``extra`` what only right has, by ``ABSENCES``.
+    """One topic in two logs. ``missing``: messages only at left, ``extra``: messages only at right, by ``ABSENCES``.
 
     ``backwards_*``: how often a publisher's own numbers fall in that log; ``order_breaks``: how often right steps back
     along left's order of one publisher. ``duplicates_*``: entries of an identity beyond its first.
@@ -97,14 +97,14 @@ class LoggedTopic(_Strict):
 
     @property
     def differs(self) -> bool:
-        """Is there anything to show?"""
+        """Do the two logs differ in this topic?"""
         copies = self.duplicates_left + self.duplicates_right
         order = self.backwards_left + self.backwards_right + self.order_breaks
         return bool(self.missing or self.extra or self.changed or copies or order)
 
 
 class Remains(_Strict):
-    """What one publisher's messages left behind on one instance: they will never reach the other by replication."""
+    """Messages of one publisher that exist on one instance only. Replication will never send them to the other one."""
 
     side: Literal["left", "right"]
     client: str
@@ -116,7 +116,7 @@ class Remains(_Strict):
 
 
 class JournalsReport(_Strict):
-    """Two logs compared. ``remains`` names the publishers with the most messages left behind."""
+    """The comparison of two logs. ``remains``: the publishers with the most messages on one instance only."""
 
     format: Literal["failover.journals/1"] = "failover.journals/1"
     created_at: float
@@ -129,11 +129,11 @@ class JournalsReport(_Strict):
 
 
 class KeptTopic(_Strict):
-    """One SOW topic of one instance, against what its own log makes of it.
+    """One SOW topic of one instance, compared with the records that its own log gives.
 
-    ``is_rebuilt`` false: the keys are not known, or not readable, so the log could not be turned into records.
-    ``rebuilt`` counts the records that the log alone gives; ``differences`` by ``CAUSES``. ``keyless``: how many of the
-    topic's ``messages``, records too, have none of the key's fields; ``fields``: what the first of them has.
+    ``is_rebuilt`` false: the keys are unknown or not readable, so the log could not be turned into records.
+    ``rebuilt``: the number of records from the log alone. ``differences``: by ``CAUSES``. ``keyless``: how many of the
+    topic's ``messages`` (including records) have none of the key's fields. ``fields``: the fields of the first of them.
     """
 
     topic: str
@@ -151,7 +151,7 @@ class KeptTopic(_Strict):
 
 
 class InstanceReport(_Strict):
-    """One instance: its log, its SOW dumps; ``unread`` and ``unread_pieces`` of these, as of the log."""
+    """One instance: its log and SOW dumps. ``unread`` and ``unread_pieces``: of the SOW dumps, as in ``LogReport``."""
 
     log: LogReport
     sow_files: int
@@ -161,7 +161,7 @@ class InstanceReport(_Strict):
 
 
 class PairedTopic(_Strict):
-    """One SOW topic at both instances: records by whether they agree, and ``CAUSES`` of where they do not."""
+    """One SOW topic at both instances: the number of equal records, and the numbers of different ones by ``CAUSES``."""
 
     topic: str
     message_type: str
@@ -194,5 +194,5 @@ class SowReport(_Strict):
 
 
 def encoded(report: JournalsReport | SowReport) -> bytes:
-    """As it is written to a file."""
+    """The content of the report file."""
     return (json.dumps(report.model_dump(mode="json"), indent=1, ensure_ascii=False) + "\n").encode()

@@ -1,13 +1,14 @@
-"""Compares the SOW topics of two instances: each with what its own log makes of it, and both with each other.
+"""Compares the SOW topics of two instances: each with the records from its own log, and both with each other.
 
-docs/sources/amps.md, 9.8: a SOW is made of the messages that are still in the transaction log, in the order in which
-they were logged; the last message of a key is its record, a deletion ends it, and a record whose message has aged out
-of the log is valid in the SOW that has it and cannot be made again anywhere else. Replicated SOW topics are equal
-when every message is still in the logs, both instances have processed all of them, and in the same order. Each
-difference is explained by which of these does not hold (``sql/sow.sql``).
+docs/sources/amps.md, 9.8: a SOW is made of the messages that are still in the transaction log, in the order of the log.
+The last message of a key is its record, and a deletion removes the record. A record whose message has aged out of the
+log is valid in its SOW, but cannot be rebuilt on another instance. Replicated SOW topics are equal when every message is
+still in the logs, and both instances have processed all messages in the same order. A difference is explained by the
+condition that does not hold (``sql/sow.sql``).
 
-What a deletion names is not documented: one whose payload holds the key fields ends that key, any other makes every
-older record of its topic uncertain. The unit of an expiration is not documented either: a record with one may be gone.
+The content of a deletion is not documented. If its payload has the key fields, it removes that key. Any other deletion
+makes every older record of its topic uncertain. The unit of an expiration is not documented either, so a record with an
+expiration may be gone.
 """
 
 from __future__ import annotations
@@ -34,7 +35,7 @@ Say = Callable[[str], None]
 
 @dataclass(frozen=True, slots=True)
 class SowOutcome:
-    """The report; ``write`` makes the tables ``differences`` and ``quarantine`` in a directory."""
+    """The report. ``write`` makes the tables ``differences`` and ``quarantine`` in a directory."""
 
     report: SowReport
     write: Callable[[Place], None]
@@ -43,20 +44,20 @@ class SowOutcome:
 
 @dataclass(frozen=True, slots=True)
 class SowSide:
-    """One instance as it is given: its dumps, and how it defines keys."""
+    """The input for one instance: its dumps, and its definitions of keys."""
 
     instance: Instance
     definitions: Definitions
 
     def keys_of(self, topic: Topic) -> Definition | None:
-        """How it tells this topic's records apart, if that is known."""
+        """The instance's definition of this topic's keys; None if unknown."""
         return self.definitions.get(topic)
 
 
 def compare_sows(
     engine: Executor, left: SowSide, right: SowSide, skew_s: float, clock: Clock, say: Say = lambda _: None
 ) -> SowOutcome:
-    """Compare two instances' SOW topics. ``skew_s``: how far their clocks may be apart."""
+    """Compare two instances' SOW topics. ``skew_s``: how far their clocks may differ, in seconds."""
     say("reading the dumps")
     sides = [_Side(engine, "l", left, right), _Side(engine, "r", right, left)]
     topics = sorted({*left.instance.sow} & {*right.instance.sow})
@@ -91,8 +92,8 @@ def compare_sows(
 
 @dataclass(frozen=True, slots=True)
 class _Tally:
-    """How many records of a topic are alike: ``which`` side has them, ``cause`` None for those that agree, and two of
-    their keys."""
+    """The number of records of a topic with the same result. ``which``: the side that has them. ``cause``: None if the
+    records agree. ``keys``: up to two of their keys."""
 
     topic: Topic
     which: str
@@ -103,7 +104,7 @@ class _Tally:
 
 
 class _Side:
-    """One instance's tables. ``own_key`` is by its own definition, ``pair_key`` by both sides' fields together."""
+    """One instance's tables. ``own_key``: the key by its own definition. ``pair_key``: the key by both sides' fields."""
 
     def __init__(self, engine: Executor, side: str, own: SowSide, other: SowSide) -> None:
         self._engine, self._side, self._own = engine, side, own
@@ -127,7 +128,7 @@ class _Side:
 
     @property
     def bounds(self) -> Mapping[str, str]:
-        """From where to where the log and the SOW dumps reach, in the instance's own transaction ids, as SQL."""
+        """The first and last transaction ids of the log and the last one of the SOW dumps, as SQL."""
         is_emptied = self.log.first_txid is None and self.log.is_whole
         return {
             "log_first": _number(self.log.first_txid),
@@ -138,7 +139,7 @@ class _Side:
         }
 
     def states(self, *, is_pair_key: bool) -> str:
-        """The table of states by the key that both sides have, made if it is another one than its own."""
+        """The table of states by the common key of both sides. It is made if this key differs from the own key."""
         if not is_pair_key:
             return f"own_{self._side}"
         name = f"pair_{self._side}"
@@ -154,7 +155,7 @@ class _Side:
         script.view("blind_deletions", f"blind_deletions_{name}", name=name)
 
     def report(self, tallies: Sequence[_Tally]) -> InstanceReport:
-        """What is told of this instance alone."""
+        """The part of the report about this instance alone."""
         counts = {_topic(row): row for row in self._script.rows("own_counts", side=self._side)}
         keyless = {_topic(row): row for row in self._script.rows("keyless", side=self._side)}
         return InstanceReport(
@@ -194,9 +195,8 @@ def _pair(
     apart: Sequence[Topic],
     skew: int,
 ) -> None:
-    """The table ``paired``. Only records that differ are looked up in the logs. The message behind a record is the entry
-    of the log with its transaction id; its client and sequence are the same at the mate (docs/sources/amps.md,
-    8.1)."""
+    """Make the table ``paired``. Only different records are searched in the logs. The message of a record is the log
+    entry with the same transaction id. Its client and sequence are the same at the mate (docs/sources/amps.md, 8.1)."""
     script = Script("sow", engine)
     for side in "lr":
         for section in ("mate_publishers", "identities", "by_txid"):
@@ -243,7 +243,7 @@ def _topic(row: Row) -> Topic:
 
 
 def _tallied(script: Script) -> dict[str, list[_Tally]]:
-    """By left, right and pair; one pass over everything that was judged."""
+    """The tallies by left, right and pair, from one pass over the judged records."""
     found: dict[str, list[_Tally]] = {"left": [], "right": [], "pair": []}
     for row in script.rows("tallies"):
         keys = tuple(sorted({row["one"], row["another"]}))
@@ -270,7 +270,7 @@ def _paired_topic(topic: Topic, tallies: Sequence[_Tally]) -> PairedTopic:
 
 
 def _samples(tallies: Mapping[str, Sequence[_Tally]]) -> Iterator[SowSample]:
-    """Two records of each cause, wherever it was met first."""
+    """Two records of each cause, from the first tally with that cause."""
     seen: set[tuple[str, str]] = set()
     for where in _WHERE:
         for one in tallies[where]:

@@ -1,8 +1,8 @@
 """Reads the text of ``amps_sow_dump -v``: one record of a SOW topic after the other.
 
-Layout: 60East's server documentation, "Dump SOW File", verbose output. A block of ``name = value`` lines for each
-record that starts with ``key``; ``data size`` says how many bytes ``data`` has in its brackets; a summary of
-``name : value`` lines is behind.
+Layout: 60East's server documentation, "Dump SOW File", verbose output. Each record is a block of ``name = value`` lines
+that starts with ``key``. ``data size`` is the number of bytes of ``data`` in its brackets. A summary of
+``name : value`` lines comes after the records.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from typing import IO
 from pipeline.amps.text import Corrupt, Lines, Quarantined, micros_of, number, skipped, text_of, whole
 
 _BEGINS = re.compile(rb"\s*key\s*=\s*\d+\s*")
-# A name neither starts nor ends with a blank, or a line of many blanks would be tried in too many ways.
+# A name must not start or end with a blank; otherwise the expression tries too many matches on a line of many blanks.
 _FIELD = re.compile(rb"\s*([^=:\[\]\s](?:[^=:\[\]]*[^=:\[\]\s])?)\s*=\s?(.*)", re.DOTALL)
 _SUMMARY = re.compile(rb"\s*([^=:\s](?:[^=:]*[^=:\s])?)\s*:(.*)", re.DOTALL)
 _HEADINGS = re.compile(rb"\s*(Slab Detail|#.*)\s*")
@@ -24,8 +24,8 @@ _KEY_DIGITS = 20
 
 @dataclass(frozen=True, slots=True)
 class SowRecord:
-    """One record. ``key`` is the SowKey as a decimal text; ``txid`` names the journal entry it is from, on this
-    instance only; ``micros``: microseconds since the epoch; ``expiration`` as the dump has it."""
+    """One record. ``key``: the SowKey as decimal text. ``txid``: its journal entry, on this instance only. ``micros``:
+    microseconds since the epoch. ``expiration``: as in the dump."""
 
     offset: int
     key: str
@@ -37,7 +37,7 @@ class SowRecord:
 
 
 class SowDump:
-    """The records of one dump. ``summary`` (of its first file) is there when the iteration has ended."""
+    """The records of one dump. ``summary`` (of its first file) is complete when the iteration has ended."""
 
     def __init__(self, stream: IO[bytes]) -> None:
         self._lines = Lines(stream)
@@ -60,12 +60,12 @@ class SowDump:
 
     @property
     def offset(self) -> int:
-        """Where what was not read yet starts."""
+        """The offset of the first unread byte."""
         return self._lines.offset
 
     @property
     def total(self) -> int | None:
-        """How many records the dump says that there are, in all the files it is of; None when it does not say."""
+        """The number of records in all files of the dump, as the dump reports it; None when it does not."""
         return sum(self._totals) if self._totals else None
 
     def _record_or_not(self) -> SowRecord | Quarantined:
@@ -82,7 +82,7 @@ def _is_border(line: bytes) -> bool:
 
 
 def _record(lines: Lines, taken: list[bytes], offset: int) -> SowRecord:
-    """From its ``key`` to the end of its ``data``, which is the last field."""
+    """Read one record from its ``key`` to the end of its ``data``, which is the last field."""
     fields: dict[str, str] = {}
     while line := lines.take():
         if taken and _is_border(line):
@@ -91,7 +91,7 @@ def _record(lines: Lines, taken: list[bytes], offset: int) -> SowRecord:
         taken.append(line)
         found = _FIELD.fullmatch(line)
         if found is None:
-            # The two texts in brackets have no length of their own, and may hold anything, line breaks too.
+            # The dump has no length for the two texts in brackets. They may contain any bytes, also line breaks.
             if line.strip() and not {"string key", "correlation id"} & fields.keys():
                 raise Corrupt("a line that is no field")
             continue

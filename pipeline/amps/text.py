@@ -1,7 +1,7 @@
-"""Reads text dumps byte by byte: lines with their offsets, values in brackets of known length.
+"""Reads text dumps as bytes: lines with their offsets, and values in brackets with a known length.
 
-A payload may hold line breaks, brackets and whole records that look like the dump's own; where the dump tells how many
-bytes a value has, exactly these are taken and nothing in them is checked.
+A payload may contain line breaks, brackets and text that looks like records of the dump. If the dump has the length of a
+value in bytes, exactly these bytes are taken and their content is not checked.
 """
 
 from __future__ import annotations
@@ -17,26 +17,26 @@ from orchestrator.counting import counted
 
 Matcher = Callable[[bytes], bool]
 
-# Enough to recognise a record by, and no more: what is corrupt may be large.
+# Enough to recognise a record. The excerpt is limited because a corrupt piece may be large.
 EXCERPT_BYTES = 2048
-# A line is taken in parts of at most so many bytes: a file without line breaks must not fill the memory.
+# A line is read in parts of at most this many bytes: a file without line breaks must not fill the memory.
 LINE_MAX = 1 << 20
-# A value beyond this goes into the quarantine. While it is read it takes twice its size, and as much again on its way to
-# Spark; the slab of a SOW, which no record of it can outgrow, has 5 MB unless a person configured more.
+# A larger value goes into quarantine. Reading a value takes twice its size in memory, and sending it to Spark takes the
+# same again. A SOW record is not larger than its slab, which has 5 MB unless configured otherwise.
 VALUE_MAX = 64 << 20
-# A value whose length was wrong is read again from its start. So many bytes may be, and so many times what was read;
-# else a dump of nothing but large lengths would be read for ever. Of a small value it does not matter.
+# A value with a wrong length is read again from its start. This limits the bytes read again (a constant plus a multiple
+# of the bytes read); otherwise a dump with many large wrong lengths would be read endlessly. Small values have no limit.
 _AGAIN_MAX, _AGAIN_TIMES, _SMALL = 64 << 20, 8, 4 << 10
 _ISO = re.compile(r"(\d{8}T\d{6})(?:\.(\d+))?Z")
 
 
 class Corrupt(Exception):
-    """This record cannot be read; the text says why."""
+    """This record cannot be read. The text has the reason."""
 
 
 @dataclass(frozen=True, slots=True)
 class Quarantined:
-    """A piece of a dump that could not be read: where, how long, why, and how it starts."""
+    """A piece of a dump that could not be read: its offset, length, reason and excerpt."""
 
     offset: int
     length: int
@@ -45,19 +45,19 @@ class Quarantined:
 
 
 class Lines:
-    """Lines of a stream, which may be put back."""
+    """The lines of a stream. Lines can be put back."""
 
     def __init__(self, stream: IO[bytes], offset: int = 0) -> None:
-        """``offset``: where ``stream`` is, and a line starts."""
+        """``offset``: the position of ``stream``, at the start of a line."""
         self._stream = stream
         self._kept: BytesIO | None = None  # bytes that were put back, to be read before the stream
         self._offset = offset
         self._begun_at = offset
-        self._again = 0  # bytes that were taken for a value, and put back
+        self._again = 0  # bytes that were read as a value, and put back
 
     @property
     def offset(self) -> int:
-        """Where the next line starts."""
+        """The offset of the next line."""
         return self._offset
 
     def take(self) -> bytes:
@@ -70,7 +70,7 @@ class Lines:
         return line
 
     def put_back(self, piece: bytes) -> None:
-        """Let the bytes just taken be the next ones again."""
+        """Put back the bytes that were taken last, so they are read again next."""
         if self._kept is not None and self._kept.tell() >= len(piece):
             self._kept.seek(-len(piece), SEEK_CUR)
         else:
@@ -78,11 +78,11 @@ class Lines:
         self._offset -= len(piece)
 
     def take_bytes(self, begun: bytes, length: int) -> bytes:
-        """``length`` bytes of a value of which ``begun`` was taken with its line.
+        """A value of ``length`` bytes. ``begun``: its start, which was taken with its line.
 
-        Raises ``Corrupt`` when the value does not end in a bracket right there, and that ends the line. What was taken
-        is put back then: a length that is wrong must not cost the records behind it. After too many of those the
-        length of a large value is taken for wrong without a check, until more was read.
+        Raises ``Corrupt`` unless a bracket and the end of the line follow the value. The bytes are then put back, because
+        a wrong length must not lose the next records. After too many wrong lengths, large values are rejected without a
+        check until more was read.
         """
         if length > VALUE_MAX:
             raise Corrupt(f"a value of {length:,} bytes, and more than {VALUE_MAX:,} are not held")
@@ -101,8 +101,8 @@ class Lines:
         raise Corrupt(f"{what} {counted(length, 'byte')}")
 
     def _take_up_to(self, begun: bytes, length: int) -> bytes:
-        """``begun`` and what follows: ``length`` bytes, fewer at the end of the stream. Not by lines, which may be short,
-        and then take many times their size."""
+        """``begun`` and the bytes after it: ``length`` bytes, fewer at the end of the stream. Bytes are not read by line,
+        because short lines take many times their size in memory."""
         pieces, have = [begun], len(begun)
         while have < length:
             most = min(LINE_MAX, length - have)
@@ -119,7 +119,7 @@ class Lines:
 
 
 def skipped(lines: Lines, begun: Sequence[bytes], start: int, reason: str, begins: Matcher) -> Quarantined:
-    """Continue to the next line that ``begins`` accepts, and say what was left out. ``begun``: lines taken already."""
+    """Skip to the next line that ``begins`` accepts, and return the skipped piece. ``begun``: lines taken already."""
     excerpt, size = list(begun), sum(map(len, begun))
     while (line := lines.take()) and not begins(line):
         if size < EXCERPT_BYTES:
@@ -161,5 +161,5 @@ def micros_of(iso8601: str | None) -> int | None:
 
 
 def text_of(raw: bytes) -> str:
-    """As text; what is none is replaced, since names are for people."""
+    """The bytes as text. Invalid bytes are replaced, because names are for people."""
     return raw.decode("utf-8", errors="replace")

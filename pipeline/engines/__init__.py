@@ -1,5 +1,5 @@
-"""Who carries an algorithm out: Spark, on this machine or a cluster, or DuckDB in this process.
+"""The engines that run an algorithm: Spark, on this machine or a cluster, or DuckDB in this process.
 
-An algorithm is text (``pipeline/sql``), said once for both. What a separate engine has to say is in its dialect, and
-nowhere else.
+An algorithm is SQL text (``pipeline/sql``), written once for both engines. Differences between the engines are only in
+their dialects.
 """

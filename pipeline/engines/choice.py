@@ -1,7 +1,7 @@
-"""Which engine answers: as asked, or the one that suits the size and the place of what is asked about.
+"""Chooses the engine: the requested engine, or the engine that suits the size and the place of the input.
 
-Neither is started before everything that can be wrong with the question was checked. Once an engine has started there is
-no changing over to another: it answers, or says why not.
+All checks of the request come before the start of an engine. A started engine is never replaced by the other engine: it
+answers, or raises an error with the reason.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from pipeline.engines.settings import Settings
 
 EngineName = Literal["spark", "duckdb"]
-# Up to this many messages or entries, one machine compares faster than Spark starts on it.
+# Up to this number of messages or entries, DuckDB on one machine is faster than Spark's start.
 SPARK_ABOVE = 20_000_000
 _SCRATCH = "failover-duckdb-"
 _WITHOUT = "install failover[duckdb], which needs no Java, or failover[spark], which needs Java 17 or newer"
@@ -32,8 +32,8 @@ Say = Callable[[str], None]
 
 
 def chosen(settings: Settings, places: Sequence[Place], rows: int) -> EngineName:
-    """The engine for a question about so many rows at these places. Raises ``DefinitionError``: it is not installed, or
-    cannot do what was asked for."""
+    """The engine for this number of rows at these places. Raises ``DefinitionError`` if it is not installed, or cannot
+    do the request."""
     far = next((place for place in places if not place.is_local), None)
     asked = settings.engine
     if asked == "duckdb":
@@ -53,7 +53,7 @@ def is_installed(library: str) -> bool:
     """Can this library be imported?"""
     try:
         return find_spec(library) is not None
-    except ValueError:  # it was taken out of Python's sight
+    except ValueError:  # the library was hidden from Python's imports
         return False
 
 
@@ -78,7 +78,7 @@ def _check_spark() -> None:
 
 @contextmanager
 def engine_for(settings: Settings, name: EngineName, rows: int | None, say: Say) -> Iterator[Executor]:
-    """The engine of this name, to the end of the block. Raises the errors of both."""
+    """The engine of this name, until the end of the block. Raises the errors of the engine."""
     if name == "duckdb":
         from pipeline.engines.duck import Duck
 

@@ -1,6 +1,6 @@
-"""DuckDB, in this process: no Java, no start, and what does not fit into memory goes to a directory.
+"""DuckDB, in this process: it needs no Java and no start, and data that does not fit into memory goes to a directory.
 
-It reads exports of this machine alone. It asks nothing of a network: no extension is fetched.
+It reads only exports of this machine. It does not use the network: no extension is fetched.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from pipeline.layout import SCHEMA
 from pipeline.places import Place
 from pipeline.sides import Files, Side
 
-# Every name in a list of files is a pattern to DuckDB.
+# DuckDB treats every name in a list of files as a pattern.
 _PATTERN = re.compile(r"[*?\[\]]")
 _MASK = "18446744073709551615::HUGEINT"
 _TYPES: Mapping[pa.DataType, str] = {
@@ -48,7 +48,7 @@ DIALECT = Dialect(
 
 
 class Duck:
-    """An ``Executor``. ``scratch``: a directory that is this process's alone."""
+    """An ``Executor``. ``scratch``: a directory that only this process uses."""
 
     hash_bits = 63
     tells_ranges = False
@@ -80,7 +80,7 @@ class Duck:
         raise DefinitionError(f"DuckDB writes to this machine alone, not to {place.name}", hint="--engine spark")
 
     def expect(self, rows: int) -> None:
-        """See ``Executor``. It finds that out by itself."""
+        """See ``Executor``. DuckDB does not need this number."""
 
     def narrow(self, near: Near | None) -> None:
         """See ``Executor``."""
@@ -113,7 +113,7 @@ class Duck:
             self.hold(name, f"SELECT * FROM {name}_arrow")
             self._connection.unregister(f"{name}_arrow")
         except FailoverError:
-            # The engine only says that its input ended.
+            # DuckDB only reports that its input ended.
             if failed:
                 raise failed[0] from None
             raise
@@ -152,7 +152,7 @@ class Duck:
         self._held.clear()
 
     def close(self) -> None:
-        """Let go of memory and files."""
+        """Release memory and files."""
         self._connection.close()
 
     def _run(self, sql: str) -> None:
@@ -161,13 +161,13 @@ class Duck:
 
 
 def _select(place: Place, files: Files) -> str:
-    """The messages of some files, in the columns that an executor promises."""
+    """A query for the messages of the files, with the columns that ``Executor`` defines."""
     if not place.is_local:
         raise DefinitionError(f"DuckDB reads exports of this machine alone, not {place.name}", hint="--engine spark")
     paths = ", ".join(quoted(_PATTERN.sub(r"[\g<0>]", f"{place.path}/{path}")) for path in files.paths)
-    # The owner is set here: a directory or column of that name is ignored.
+    # The service is set here: a directory or column of that name is ignored.
     source = f"read_parquet([{paths}], hive_partitioning = false)"
-    assert files.service is not None  # each is named
+    assert files.service is not None  # is_each_named is set
     service = f"{quoted(files.service)} AS service"
     columns = [_column(name, files.absent) for name in SCHEMA.names]
     return f"SELECT {service}, {', '.join(columns)} FROM {source}"
@@ -182,7 +182,7 @@ def _column(name: str, absent: Collection[str]) -> str:
 
 
 def quoted(text: str) -> str:
-    """A text as a literal."""
+    """A text as an SQL literal."""
     return "'" + text.replace("'", "''") + "'"
 
 
@@ -195,13 +195,13 @@ _NOTHING = (
 
 @contextmanager
 def _faults() -> Iterator[None]:
-    """Within this block DuckDB's exceptions are ours, with the same meaning as those of Spark."""
+    """Within this block, convert DuckDB's exceptions to ours, with the same meaning as for Spark."""
     try:
         yield
     except duckdb.Error as error:
         raise _fault_of(error) from error
     except RuntimeError as error:
-        # An interrupted call ends this way, and loses what the signal handler raised.
+        # An interrupted call raises this error instead of the signal handler's exception.
         if "interrupted" in str(error):
             raise KeyboardInterrupt from error
         raise

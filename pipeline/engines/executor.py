@@ -1,8 +1,8 @@
-"""What an algorithm asks of an engine, and the text in which it asks.
+"""The interface of an engine for algorithms, and the SQL text of the algorithms.
 
-The text is SQL that both engines have, with a few macros for what they call or do differently (``Dialect``). Its rules,
-which ``tests/architecture`` holds: whoever orders says where an empty value stands; nothing divides; no fold picks "any"
-or "first" of several; a sum that leaves the text is cast. Then both give the same rows.
+The text is SQL that both engines accept, with a few macros for their differences (``Dialect``). With these rules, which
+``tests/architecture`` checks, both engines give the same rows. Every order states the place of empty values. The text
+does not divide. No aggregate picks "any" or "first" of several values. A sum in the result is cast.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from pipeline.sides import Side
 Row = Mapping[str, Any]
 Say = Callable[[str], None]
 Range = tuple[int, int]
-# The text of a macro, for its arguments.
+# A function that returns the SQL of a macro for its arguments.
 Macro = Callable[..., str]
 
 _SECTION = re.compile(r"^--- (\w+)[^\n]*\n", re.MULTILINE)
@@ -32,14 +32,14 @@ _NAME = re.compile(r"\b([a-z_][a-z0-9_]*)\(")
 
 @dataclass(frozen=True, slots=True)
 class Near:
-    """What a closer check needs: of ``endpoints`` (None: of all) the numbers in ``ranges``, both ends included."""
+    """The messages for a closer check: the numbers in ``ranges``, both ends included, of ``endpoints`` (None: all)."""
 
     endpoints: Collection[str] | None
     ranges: Sequence[Range]
 
 
 class Executor(Protocol):
-    """An engine at work. Tables are known to it by name; whoever uses one closes it."""
+    """A running engine. It knows tables by name. The caller closes the engine."""
 
     name: str
     """Name and version, for the report."""
@@ -49,74 +49,75 @@ class Executor(Protocol):
     """Does it read less where the wanted numbers are given?"""
 
     def open_sides(self, left: Side, right: Side, services: Collection[str]) -> None:
-        """The views ``rows_l`` and ``rows_r``: the messages of these services, with ``service`` and the columns of the
-        schema, ``micros`` for ``spooled_at`` and ``expires`` for ``expires_at``, both in microseconds."""
+        """Make the views ``rows_l`` and ``rows_r``: the messages of these services, with ``service`` and the columns of
+        the schema. ``micros`` replaces ``spooled_at``, and ``expires`` replaces ``expires_at``, both in microseconds."""
         ...
 
     def check_output(self, place: Place) -> None:
-        """Check, before anything is computed, that this engine can write below ``place``, which is not on this machine.
+        """Check that this engine can write below ``place``, which is not on this machine. Called before any computation.
         Raises ``FailoverError``."""
         ...
 
     def expect(self, rows: int) -> None:
-        """So many rows are what the next queries start with."""
+        """Announce the number of input rows of the next queries."""
         ...
 
     def narrow(self, near: Near | None) -> None:
-        """The view ``near``: the messages of both sides, with the column ``side``; at least those of ``near``, or all."""
+        """Make the view ``near``: messages of both sides, with the column ``side``. It has at least the messages of
+        ``near`` (None: all)."""
         ...
 
     def given(self, name: str, table: pa.Table) -> None:
-        """A small table of the caller's."""
+        """Register a small table of the caller as ``name``."""
         ...
 
     def read(self, name: str, what: str, places: Sequence[Place], settings: Mapping[str, Any]) -> None:
-        """The table ``name``: what is in these files, as ``pipeline.engines.readers`` reads them."""
+        """Make the table ``name`` from these files, as ``pipeline.engines.readers`` reads them."""
         ...
 
     def view(self, name: str, sql: str) -> None:
-        """A name for a query."""
+        """Give a query a name."""
         ...
 
     def hold(self, name: str, sql: str) -> None:
-        """A query whose rows are computed once and kept, in memory or on disk."""
+        """Compute the rows of a query once, and keep them in memory or on disk."""
         ...
 
     def rows(self, sql: str) -> list[Row]:
-        """The rows of a query, which are few."""
+        """The rows of a query with few rows."""
         ...
 
     def write(self, sql: str, place: Place, *, is_small: bool) -> None:
-        """The rows of a query as a directory of Parquet files, of one where it ``is_small``. Raises ``OutputLost``."""
+        """Write the rows of a query to a directory of Parquet files, one if ``is_small``. Raises ``OutputLost``."""
         ...
 
     def release(self) -> None:
-        """Let go of every table."""
+        """Release every table."""
         ...
 
     @property
     def dialect(self) -> Dialect:
-        """How it says what the other says differently."""
+        """The SQL of this engine for the macros."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class Dialect:
-    """What one engine calls or does differently: for each macro what stands for it, given its arguments.
+    """The SQL of one engine for each macro and its arguments.
 
     - ``hash64(a, …)``: 63 or 64 bits of a hash, an integer; equal within one run for equal values.
     - ``wsum(x)``, ``wmul(a, b)``, ``wsub(a, b)``: arithmetic modulo 2**64, whatever the sign is.
     - ``floordiv(a, b)``: of integers, rounded down.
-    - ``moment(x)``: the moment that is so many microseconds after the epoch.
-    - ``ratio(a, b)``: the one division, of numbers with a point.
-    - ``percentile_of(x, share)``: between the two nearest values.
-    - ``named(x)``: a name that is a word of SQL's as well.
+    - ``moment(x)``: the time that is ``x`` microseconds after the epoch.
+    - ``ratio(a, b)``: the only division, of floating-point numbers.
+    - ``percentile_of(x, share)``: a percentile, interpolated between the two nearest values.
+    - ``named(x)``: a name that is also an SQL keyword.
     """
 
     macros: Mapping[str, Macro]
 
     def spelled(self, text: str) -> str:
-        """``text`` with every macro spelled out."""
+        """``text`` with every macro expanded."""
         found = _NAME.search(text)
         out = []
         while found:
@@ -133,7 +134,7 @@ class Dialect:
 
 
 def _arguments(text: str) -> tuple[list[str], str]:
-    """The arguments of a call whose bracket is open, and what is behind its closing one."""
+    """The arguments of a call after its opening bracket, and the text after its closing bracket."""
     depth, begin, found = 0, 0, []
     is_quoted = False
     for place, sign in enumerate(text):
@@ -154,18 +155,18 @@ def _arguments(text: str) -> tuple[list[str], str]:
 
 
 class Script:
-    """One algorithm: named sections of a file of ``pipeline/sql``, for one engine."""
+    """One algorithm for one engine: the named sections of a file of ``pipeline/sql``."""
 
     def __init__(self, name: str, executor: Executor) -> None:
         self._sections = _sections(name)
         self._executor = executor
 
     def text(self, section: str, /, **values: object) -> str:
-        """One section for this engine, with ``values`` put in for ``{names}``."""
+        """One section for this engine, with ``values`` in place of ``{names}``."""
         return self._executor.dialect.spelled(self._sections[section].format(**values))
 
     def view(self, section: str, as_name: str = "", /, **values: object) -> None:
-        """Give the section a name, its own unless another is given."""
+        """Make the section a view named ``as_name``, or named like the section."""
         self._executor.view(as_name or section, self.text(section, **values))
 
     def hold(self, section: str, as_name: str = "", /, **values: object) -> None:

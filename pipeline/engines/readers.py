@@ -1,4 +1,4 @@
-"""What both engines have Python read for them, because no engine can: files of separate forms, one by one."""
+"""Python readers for both engines: they read files in formats that the engines cannot read, one by one."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def schema_of(what: str) -> pa.Schema:
 
 
 def batches_of(what: str, address: str, settings: Mapping[str, Any]) -> Iterator[pa.RecordBatch]:
-    """The rows in one such file. Raises ``OSError``."""
+    """The rows in one file. Raises ``OSError``."""
     if what == "facts":
         from pipeline.history.reader import batch_of
 

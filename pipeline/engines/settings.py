@@ -1,4 +1,4 @@
-"""What a person may settle about the engine: which, where, how much. Needs neither of them."""
+"""The user's settings of the engine: which engine, where it runs, its limits. Needs no engine."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _REMOTE = re.compile(r"sc://.")
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """As ``pipeline.session.SparkSettings``; ``engine``: which one, or whichever suits."""
+    """As ``pipeline.session.SparkSettings``, and ``engine``: its name, or ``auto`` for the one that suits."""
 
     engine: Literal["auto", "spark", "duckdb"] = "auto"
     master: str | None = None
@@ -34,12 +34,12 @@ class Settings:
 
     @property
     def names_a_cluster(self) -> bool:
-        """Was a Spark asked for by where it runs, or how?"""
+        """Does a setting ask for Spark by its place or by its options?"""
         named = (self.master, self.remote, self.partitions)
         return any(one is not None for one in named) or bool(self.options) or "PYSPARK_GATEWAY_PORT" in os.environ
 
     def for_spark(self, rows: int | None = None) -> SparkSettings:
-        """The same for Spark, which reads so many rows."""
+        """The settings for Spark. ``rows``: the number of rows to read."""
         from pipeline.session import SparkSettings
 
         return SparkSettings(
@@ -57,7 +57,7 @@ def settings_of(
     scratch: str | None = None,
     conf: list[str] | None = None,
 ) -> Settings:
-    """Settings from options as typed. Raises ``DefinitionError``."""
+    """Settings from the options that the user typed. Raises ``DefinitionError``."""
     options = {}
     for one in conf or []:
         name, equals, value = one.partition("=")

@@ -1,4 +1,4 @@
-"""What Python reads (``pipeline.engines.readers``) as a format of Spark's: every worker reads whole files."""
+"""The readers of ``pipeline.engines.readers`` as a Spark data source: every worker reads whole files."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _TYPES = {
     pa.bool_(): "boolean",
 }
 _NAME = "failover_files"
-# A dump is one piece of work; many small files are one together.
+# A dump is one partition; with many small files, several are one partition.
 _PIECES = 256
 
 
@@ -42,13 +42,13 @@ def _ddl(what: str) -> str:
 
 @dataclass
 class _Piece(InputPartition):
-    """Some files."""
+    """The files of one partition."""
 
     files: Sequence[str]
 
 
 class _Source(DataSource):
-    """What Spark asks of a format."""
+    """The data source for Spark."""
 
     @classmethod
     def name(cls) -> str:
@@ -63,7 +63,7 @@ class _Source(DataSource):
 
 
 class _Reader(DataSourceReader):
-    """Reads some files in an executor."""
+    """Reads the files of a partition in a Spark executor."""
 
     def __init__(self, what: str, files: Sequence[str], settings: Mapping[str, Any]) -> None:
         self._what, self._files, self._settings = what, files, settings

@@ -1,4 +1,4 @@
-"""Spark, on this machine or a cluster, by its public interface alone: the same over Spark Connect."""
+"""Spark, on this machine or a cluster. It uses only the public interface, so it also works over Spark Connect."""
 
 from __future__ import annotations
 
@@ -42,9 +42,9 @@ _TYPES: Mapping[pa.DataType, T.DataType] = {
     pa.int32(): T.IntegerType(),
     pa.bool_(): T.BooleanType(),
 }
-# Spark searches for patterns in the names of what it shall read, and these characters would be some.
+# Spark treats these characters in the names of input files as patterns.
 _GLOB = re.compile(r"[\[\]{}*?\\]")
-# Below this many rows Spark must not optimise the plan again: that takes longer than the rows.
+# Below this number of rows, Spark must not optimise the plan again: that takes longer than computing the rows.
 _FEW = 500_000
 _BRIEFLY = {"spark.sql.adaptive.enabled": "false", "spark.sql.shuffle.partitions": "2"}
 _MOMENTS = {"spooled_at": "micros", "expires_at": "expires"}
@@ -71,23 +71,25 @@ class Spark:
             self._rows(side, services).createOrReplaceTempView(f"rows_{letter}")
 
     def check_output(self, place: Place) -> None:
-        """See ``Executor``. Spark searches for a file there, with the library that it also writes with."""
+        """See ``Executor``. Spark searches for a file at the place, with the same library that it uses for writing."""
         absent = place.child("absent").for_spark
         try:
             with spark_faults():
-                self.session.read.schema("value STRING").text(absent).isLocal()  # asks a Connect server, too
+                self.session.read.schema("value STRING").text(
+                    absent
+                ).isLocal()  # isLocal also checks a Connect server
         except FailoverError as error:
             cause = error.__cause__
             if not (isinstance(cause, PySparkException) and cause.getCondition() == "PATH_NOT_FOUND"):
                 raise
 
     def expect(self, rows: int) -> None:
-        """See ``Executor``. Of few rows Spark plans a query once, not again behind every exchange, in few pieces."""
+        """See ``Executor``. For few rows, Spark plans a query once, not after every exchange, with few partitions."""
         for name, (usual, brief) in self._plans.items():
             self.session.conf.set(name, brief if rows < _FEW else usual)
 
     def narrow(self, near: Near | None) -> None:
-        """See ``Executor``. Both sides as one before anything is done to them: each step is planned once."""
+        """See ``Executor``. The sides are joined into one table first, so each step is planned once."""
         found = []
         for number, (side, services) in enumerate(self._sides):
             rows = self._rows(side, services) if near is None else self._near(side, services, near.ranges)
@@ -98,7 +100,7 @@ class Spark:
         both.createOrReplaceTempView("near")
 
     def given(self, name: str, table: pa.Table) -> None:
-        """See ``Executor``. By way of Arrow, which needs no Python on the workers."""
+        """See ``Executor``. Uses Arrow, which needs no Python on the workers."""
         self.session.createDataFrame(table).createOrReplaceTempView(name)
 
     def read(self, name: str, what: str, places: Sequence[Place], settings: Mapping[str, Any]) -> None:
@@ -113,12 +115,12 @@ class Spark:
             self.session.sql(sql).createOrReplaceTempView(name)
 
     def hold(self, name: str, sql: str) -> None:
-        """See ``Executor``. In memory as far as that goes, then on disk."""
+        """See ``Executor``. The rows are kept in memory, and on disk if memory is not enough."""
         with spark_faults():
             self.keep(name, self.session.sql(sql))
 
     def keep(self, name: str, table: DataFrame) -> None:
-        """The same of a table of Spark's own."""
+        """Keep a Spark table as ``name``, like ``hold``."""
         self._held.append(table.persist(StorageLevel.MEMORY_AND_DISK))
         self._held[-1].createOrReplaceTempView(name)
 
@@ -154,7 +156,7 @@ class Spark:
         if files.service is None:
             read = self.session.read.schema(_schema(has_service=True)).option("basePath", base).parquet(*paths)
             return _columns(read)
-        # Its directory is not asked whose it is.
+        # The directory name is not used for the service.
         bare = self.session.read.schema(_schema(has_service=False)).option("recursiveFileLookup", "true")
         return _columns(bare.parquet(*paths).withColumn("service", F.lit(files.service)))
 
@@ -167,7 +169,7 @@ class Spark:
 
 
 def check_names(place: Place, paths: Sequence[str]) -> None:
-    """Raises ``DefinitionError`` for a file that Spark passes over (hidden ones), or whose name Hadoop takes apart."""
+    """Raises ``DefinitionError`` for a hidden file, which Spark ignores, or a name with ":", which Hadoop splits."""
     for path in paths:
         if any((part.startswith((".", "_")) and "=" not in part) or ":" in part for part in path.split("/")):
             raise DefinitionError(
@@ -179,7 +181,7 @@ def check_names(place: Place, paths: Sequence[str]) -> None:
 
 def in_numbers(rows: DataFrame, ranges: Sequence[Range]) -> DataFrame:
     """The rows whose numbers are in ``ranges``."""
-    # The first half lets Spark omit the handling of an empty value after every comparison.
+    # With the first condition, Spark does not check for empty values after every comparison.
     return rows.where(f"sequence IS NOT NULL AND ({in_ranges(ranges)})")
 
 

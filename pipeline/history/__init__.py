@@ -1,1 +1,1 @@
-"""What earlier runs tell: how long each phase took, how fast queues drained, which actions were tried again."""
+"""Statistics of earlier runs: the time of each phase, the drain rates of queues, and actions that were retried."""

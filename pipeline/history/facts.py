@@ -1,7 +1,7 @@
-"""One exported run, or some kept checks, as rows of facts. Runs on Spark's workers, and needs no Spark itself.
+"""One exported run, or kept checks, as rows of facts. This module runs on Spark's workers, but does not need Spark.
 
-A run's facts are those of its report (``orchestrator.reports.report``), so they agree with what its screen and its
-exit code said. A file that does not prove itself gives one row that says so; it is counted and never left out silently.
+A run's facts come from its report (``orchestrator.reports.report``), so they agree with its screen and its exit code. A
+file that fails verification gives one row with the reason. It is counted, and never left out silently.
 """
 
 from __future__ import annotations
@@ -26,19 +26,19 @@ Kind = Literal["run", "lane", "step", "drain", "action", "failure", "check", "un
 
 
 class Fact(NamedTuple):
-    """One row. ``at``: seconds since the epoch, of the run's start, of the check, or of the drain's own start.
-    ``file``: which it was read from; ``place``: the devices of the pair of a run. What else is set, by ``kind``:
+    """One row. ``at``: seconds since the epoch: the start of the run or of the drain, or the time of the check.
+    ``file``: the file of the fact. ``place``: the devices of the pair of a run. The other fields depend on ``kind``:
 
-    - run: ``seconds`` it took, ``state`` its outcome, ``amount`` of records in ``file``.
+    - run: ``seconds`` of the run, ``state`` its outcome, ``amount`` of records in ``file``.
     - lane: ``seconds`` without an active site (None: activity never moved), ``state`` its outcome.
-    - step: ``name``, ``seconds`` without those in which it waited for people's answers, ``state`` (done, failed, …),
+    - step: ``name``, ``seconds`` without the waits for people's answers, ``state`` (done, failed, …),
       ``amount`` its number in the runbook, from 1.
-    - drain: ``name`` of the step, ``amount`` messages in the replication queue when it was first read, ``seconds`` from
-      then to the end of the wait.
+    - drain: ``name`` of the step, ``amount`` of messages at the first reading of the replication queue, ``seconds`` from
+      this reading to the end of the wait.
     - action: ``name``, ``site``, ``device``, ``amount`` attempts, ``state`` the effect of the last one.
-    - failure: a reading that failed: ``name``, ``site``, ``amount`` how often, ``state`` the kind of error.
+    - failure: a reading that failed: ``name``, ``site``, ``amount`` of failures, ``state`` the kind of error.
     - check: ``name`` of the check, ``site`` or ``service``, ``state`` (ok, note, warning, error, unknown).
-    - unread: ``state`` why the file was not.
+    - unread: ``state`` the reason why the file was not read.
     """
 
     kind: Kind
@@ -58,8 +58,7 @@ class Fact(NamedTuple):
 
 
 def facts_of_text(name: str, text: str) -> list[Fact]:
-    """The facts in the text of one file: a run as JSON Lines, or what ``failover check --json`` printed, any number of
-    times."""
+    """The facts in the text of one file: a run as JSON Lines, or one or more outputs of ``failover check --json``."""
     lines = []
     for number, line in enumerate(text.splitlines(), 1):
         try:
@@ -70,7 +69,7 @@ def facts_of_text(name: str, text: str) -> list[Fact]:
 
 
 def facts_of_lines(name: str, lines: list[Any]) -> list[Fact]:
-    """The same, of objects: the stored records of a run, or documents of a check."""
+    """The facts in decoded lines: the stored records of a run, or documents of a check."""
     if not lines:
         return [unread(name, "it is empty")]
     try:
@@ -93,10 +92,10 @@ def unread(name: str, why: str) -> Fact:
 
 
 def facts_of_run(records: list[ev.Record]) -> Iterator[Fact]:
-    """All facts of one run, whose records these are from the first on."""
+    """All facts of one run. ``records``: its records, starting with the first."""
     report = build(records)
     created = records[0].event
-    assert isinstance(created, ev.RunCreated)  # the report is a fold of it
+    assert isinstance(created, ev.RunCreated)  # `build` requires it
     plan, at = created.plan, records[0].at
     base = Fact("run", at, report.simulated, report.run, report.runbook, place=place_of(plan))
     state = str(report.outcome or report.status)
@@ -119,8 +118,8 @@ def _of_lane(base: Fact, plan: ev.Plan, lane: LaneReport, waited: Mapping[Where,
 
 
 def _waited(records: Iterable[ev.Record]) -> Mapping[Where, float]:
-    """Seconds in which a step waited for people: from each question to its answer, and once where several were open. A
-    question that answered itself kept nothing waiting."""
+    """The seconds that each step waited for people: from each question to its answer. Overlapping waits count once. A
+    withdrawn question does not count."""
     asked: dict[tuple[str, str, str | None], tuple[str, float]] = {}
     answered: dict[Where, list[tuple[float, float]]] = {}
     for record in records:
@@ -136,7 +135,7 @@ def _waited(records: Iterable[ev.Record]) -> Mapping[Where, float]:
 
 
 def _covered(spans: Iterable[tuple[float, float]]) -> float:
-    """The seconds that lie in any of ``spans``."""
+    """The seconds that ``spans`` cover, with overlaps counted once."""
     covered, end = 0.0, float("-inf")
     for begin, until in sorted(spans):
         covered += max(0.0, until - max(begin, end))
@@ -145,8 +144,8 @@ def _covered(spans: Iterable[tuple[float, float]]) -> float:
 
 
 def _drains(base: Fact, plan: ev.Plan, records: Iterable[ev.Record]) -> Iterator[Fact]:
-    """Each wait for a replication queue that was seen to have messages in it. After a resume it starts again: the time in
-    which no one looked says nothing of a rate."""
+    """Each wait for a replication queue that had messages. After a resume the measurement restarts, because there are no
+    readings of the time before."""
     waiting = {step.id: step.progress for step in plan.runbook.steps if step.progress is not None}
     followed = {name for name, one in waiting.items() if is_backlog(one.reading, one.field, plan.runbook.family)}
     waits: dict[str | None, str] = {}
@@ -168,7 +167,7 @@ def _drains(base: Fact, plan: ev.Plan, records: Iterable[ev.Record]) -> Iterator
 
 
 def _actions(base: Fact, plan: ev.Plan, records: Iterable[ev.Record]) -> Iterator[Fact]:
-    """One fact for each thing that was to be done, however often it was tried."""
+    """One fact for each intended action, for any number of attempts."""
     tried: dict[tuple[Any, ...], Fact] = {}
     intents: dict[tuple[str | None, int], tuple[Any, ...]] = {}
     for record in records:
@@ -184,7 +183,7 @@ def _actions(base: Fact, plan: ev.Plan, records: Iterable[ev.Record]) -> Iterato
                 site=plan.site_name(event.on),
                 name=event.action,
                 amount=amount,
-                state=str(Effect.DOUBTFUL),  # until its end is known
+                state=str(Effect.DOUBTFUL),  # until the outcome is known
             )
         elif isinstance(event, ev.ActionEnded) and (record.lane, event.intent) in intents:
             what = intents[record.lane, event.intent]
@@ -214,7 +213,7 @@ class _Pair(BaseModel):
 
 
 class _Check(BaseModel):
-    """What is used of one ``failover check --json``."""
+    """The used fields of one ``failover check --json``."""
 
     at: AwareDatetime
     simulated: bool

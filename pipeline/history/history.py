@@ -1,6 +1,6 @@
-"""Reads exported runs and kept checks, and puts the history of both together (``sql/history.sql``).
+"""Reads exported runs and kept checks, and computes the history of both (``sql/history.sql``).
 
-This process is given only what grows with runbooks, steps, services and devices; the facts stay with the engine.
+This process gets only data whose size depends on runbooks, steps, services and devices. The facts stay in the engine.
 """
 
 from __future__ import annotations
@@ -33,10 +33,11 @@ from pipeline.runs import runs_in
 
 _UNREAD_SHOWN = 100
 _ENDINGS = (".jsonl", ".json", PARQUET)
-# A trend through fewer points is a line through noise. A forecast is judged by this many runs before the predicted one.
+# A trend needs at least ``fewest`` points, because fewer are noise. Prediction errors are computed for forecasts from at
+# most ``_REMEMBERED`` runs before the predicted run.
 _NUMBERS = {"fewest": 3, "week": 7 * 86_400, "days_30": 30 * 86_400}
 _REMEMBERED = 50
-# The facts of fewer files are one file.
+# The facts of fewer files than this are written to one file.
 _FEW = 100_000
 Say = Callable[[str], None]
 Model = TypeVar("Model", bound=BaseModel)
@@ -44,8 +45,8 @@ Model = TypeVar("Model", bound=BaseModel)
 
 @dataclass(frozen=True, slots=True)
 class HistoryOutcome:
-    """The report and the forecast; ``write`` makes the table ``facts`` in a directory. ``close`` lets go of what the
-    engine holds."""
+    """The report and the forecast. ``write`` makes the table ``facts`` in a directory. ``close`` releases the engine's
+    resources."""
 
     report: HistoryReport
     forecast: Forecast
@@ -54,7 +55,7 @@ class HistoryOutcome:
 
 
 def files_of(names: Sequence[str]) -> list[Place]:
-    """The exports and kept checks at ``names``, which are files or directories. Raises ``DefinitionError``: none."""
+    """The exports and kept checks at ``names`` (files or directories). Raises ``DefinitionError`` if there are none."""
     files = [file for name in names for file in _files(Place.of(name))]
     if not files:
         raise DefinitionError(
@@ -64,7 +65,7 @@ def files_of(names: Sequence[str]) -> list[Place]:
 
 
 def history_of(engine: Executor, files: Sequence[Place], clock: Clock, say: Say = lambda _: None) -> HistoryOutcome:
-    """The history of what lies in ``files``."""
+    """The history of the runs and checks in ``files``."""
     say(f"reading {counted(len(files), 'file')}")
     engine.read("facts_read", "facts", files, {})
     script = Script("history", engine)
@@ -100,7 +101,7 @@ def history_of(engine: Executor, files: Sequence[Place], clock: Clock, say: Say 
 
 
 def prepare(script: Script) -> dict[str, str]:
-    """The views of the view ``facts`` that the tables are made of; returns what some of these need."""
+    """Make the views over ``facts`` that the tables need. Returns the parameters of some of the tables."""
     for section in ("done", "rates", "numbered"):
         script.view(section)
     script.view("foretold", remembered=_REMEMBERED, fewest=_NUMBERS["fewest"])
@@ -108,7 +109,7 @@ def prepare(script: Script) -> dict[str, str]:
 
 
 def _files(place: Place) -> list[Place]:
-    """The files at ``place``: itself, or those in it that end as exports do."""
+    """The files at ``place``: the file itself, or the files in the directory with an ending of exports."""
     if not place.exists():
         raise DefinitionError(
             f"{place.name} is not there", hint="`failover runs export --all --parquet DIR` makes it, and fills it"

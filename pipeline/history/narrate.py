@@ -1,4 +1,4 @@
-"""The history in words, for a screen of 100 columns. Says nothing that the report does not hold."""
+"""The history in words, for a screen of 100 columns. The text contains only facts of the report."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ _ROWS_MAX = 20
 
 
 def lines_of(report: HistoryReport) -> Iterator[str]:
-    """Line by line."""
+    """The lines of the text."""
     yield f"{counted(report.runs, 'run')} and {counted(report.checks, 'check')}, computed on {report.engine}"
     for one in report.unread[:_ROWS_MAX]:
         yield f"  not read: {one.file}: {one.why}"

@@ -1,7 +1,7 @@
-"""The history as one HTML file: tables, and pictures as inline SVG where the extra ``charts`` is installed; no script,
-nothing loaded from anywhere.
+"""The history as one HTML file: tables, and charts as inline SVG if the extra ``charts`` is installed. The page has no
+script and no external resources.
 
-Built as a tree of elements, so that a name in it can never become markup.
+The page is built as a tree of elements, so a name can never become markup.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Exported runs and kept checks as Arrow batches of facts, for whichever engine asks."""
+"""Exported runs and kept checks as Arrow batches of facts, for any engine."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ SCHEMA = pa.schema([pa.field(_NAMES.get(name, name), _TYPES.get(name, pa.string(
 
 
 def batch_of(address: str) -> pa.RecordBatch:
-    """The facts in one file; that it could not be used is one, too."""
+    """The facts in one file. An unusable file gives one fact with the reason."""
     return as_batch(_read(address))
 
 

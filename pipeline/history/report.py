@@ -1,4 +1,4 @@
-"""The history of runs as data: what screen, JSON and page show. Seconds, messages, ISO 8601. Needs no Spark."""
+"""The history of runs as data for screen, JSON and page. Units: seconds, messages; times in ISO 8601. Needs no Spark."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ class _Strict(BaseModel):
 
 
 class Durations(_Strict):
-    """Of ``n`` of them: percentiles 5, 50 and 95, the longest, and the change in 30 days (None: too few to tell)."""
+    """Seconds of ``n`` durations: percentiles 5, 50 and 95, the longest, and the change in 30 days (None: too few)."""
 
     simulated: bool
     runbook: str
@@ -29,7 +29,7 @@ class Durations(_Strict):
 
 
 class Ending(_Strict):
-    """How many runs of a runbook ended so."""
+    """The number of runs of a runbook with this outcome."""
 
     simulated: bool
     runbook: str
@@ -38,8 +38,8 @@ class Ending(_Strict):
 
 
 class Drain(_Strict):
-    """Messages a second. ``hour`` of the day, in UTC, in which the drain started; ``backlog``: from so many messages
-    on, up to ten times that."""
+    """Messages a second of ``n`` drains. ``hour``: the hour of the day, in UTC, of the start. ``backlog``: the smallest
+    number of messages of this class, which reaches up to ten times this number."""
 
     simulated: bool
     service: str
@@ -52,7 +52,7 @@ class Drain(_Strict):
 
 
 class Retry(_Strict):
-    """Of ``n`` things to be done: ``again`` second attempts, and how many ended doubtful or refused."""
+    """Of ``n`` intended actions: the number of repeated attempts (``again``), and of doubtful or refused outcomes."""
 
     simulated: bool
     site: str
@@ -75,7 +75,7 @@ class ReadingFailure(_Strict):
 
 
 class Drift(_Strict):
-    """A check of a site or a service over ``n`` checks it. ``changed_at`` None: it never changed."""
+    """The ``n`` results of one check of a site or a service. ``changed_at`` None: the result never changed."""
 
     simulated: bool
     site: str | None
@@ -89,7 +89,7 @@ class Drift(_Strict):
 
 
 class PredictionError(_Strict):
-    """Of ``n`` forecasts made from earlier runs alone: seconds they were off (the middle), and the share within range."""
+    """The errors of ``n`` forecasts made from earlier runs only: median error in seconds, and the share within range."""
 
     simulated: bool
     runbook: str
@@ -100,15 +100,15 @@ class PredictionError(_Strict):
 
 
 class Unread(_Strict):
-    """A file that could not be used, and why."""
+    """A file that could not be used, and the reason."""
 
     file: str
     why: str
 
 
 class HistoryReport(_Strict):
-    """All of it. ``unread`` names at most a hundred files; ``unread_files`` counts all. ``repeated_files`` hold runs that
-    other files have too; each run counts once."""
+    """The whole report. ``unread`` names at most a hundred files; ``unread_files`` counts all. ``repeated_files``: files
+    with runs that other files have too. Each run counts once."""
 
     format: Literal["failover.history/1"] = FORMAT
     made_at: str
@@ -128,5 +128,5 @@ class HistoryReport(_Strict):
     prediction_errors: tuple[PredictionError, ...]
 
     def encoded(self) -> bytes:
-        """As it is written to a file."""
+        """The content of the report file."""
         return (json.dumps(self.model_dump(mode="json"), indent=1, ensure_ascii=False) + "\n").encode()

@@ -1,7 +1,7 @@
-"""Alerts: what happened to a queue or a link, or to a line that could not be used, as CloudEvents 1.0 and as sentences.
+"""Alerts: events of a queue or a link, and unusable lines, as CloudEvents 1.0 and as sentences.
 
-The envelope is that of hooks (docs/how-to/hooks.md). The identity of an alert is its subject: the sample, site,
-service and kind, or the file and line. The same readings, followed again, give the same alerts.
+The envelope is the envelope of hooks (docs/how-to/hooks.md). The identity of an alert is its subject: the sample, site,
+service and kind, or the file and line. Following the same readings again gives the same alerts.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ AnyFigures = Figures | LinkFigures
 
 SOURCE = "/failover/pipeline/watch"
 UNUSABLE = "reading.unusable"
-# Those on which a person should act; the others end one of these, or are only recorded.
+# Alerts that need an operator's action. Other alerts end one of these, or are only recorded.
 ALARMS = queue_words.ALARMS | link_words.ALARMS | {UNUSABLE}
 _TEXT_MAX = 200
 
@@ -31,7 +31,7 @@ Alert = dict[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """Where a reading stood. ``at``: when its file was last written, seconds since the epoch."""
+    """The place of a reading. ``at``: when its file was last written, seconds since the epoch."""
 
     file: str
     number: int
@@ -39,7 +39,7 @@ class Line:
 
 
 def alert_of(event: Event[AnyFigures], site: str, service: str, line: Line, rules: Rules) -> Alert:
-    """What happened to one queue or link."""
+    """The alert for an event of one queue or link."""
     read = event.figures.read
     if event.kind == "reading.late":
         name = f"{line.file}/{line.number}/{event.kind}"
@@ -53,7 +53,7 @@ def alert_of(event: Event[AnyFigures], site: str, service: str, line: Line, rule
 
 
 def unusable_alert(line: Line, reason: str, text: str) -> Alert:
-    """A line that is no reading, or not of its time."""
+    """The alert for a line that is not a reading, or has a wrong time."""
     body = {
         "kind": UNUSABLE,
         "sentence": f"{line.file}, line {line.number}, is no reading: {reason}",
@@ -67,14 +67,14 @@ def unusable_alert(line: Line, reason: str, text: str) -> Alert:
 
 
 def figures_of(figures: AnyFigures, service: str) -> dict[str, Any]:
-    """The figures for machines; null is unknown. Names and units are those of ``failover watch --json``."""
+    """The figures for machines; null is unknown. Names and units are the same as in ``failover watch --json``."""
     if isinstance(figures, Figures):
         return queue_words.figures_of(figures, service)
     return link_words.figures_of(figures, service)
 
 
 def standing_of(course: AnyCourse, site: str, service: str, rules: Rules) -> dict[str, Any]:
-    """How a service is after all readings that came, with what was counted of them."""
+    """The state of a service after all readings so far, with their counts."""
     figures: AnyFigures = course.figures(rules)
     head = {"site": site, "service": service, "at": iso(figures.read.at), "simulated": figures.read.simulated}
     counts = {"readings": course.readings, "late": course.late, "duplicates": course.duplicates}
@@ -82,7 +82,7 @@ def standing_of(course: AnyCourse, site: str, service: str, rules: Rules) -> dic
 
 
 def alert_line(alert: Mapping[str, Any]) -> str:
-    """One alert for a person; an alarm has an exclamation mark, as in ``failover watch``."""
+    """One alert as a line for a person. An alarm has an exclamation mark, as in ``failover watch``."""
     data = alert["data"]
     event = data["event"]
     marker = "SIMULATED  " if data["simulated"] else ""
@@ -92,7 +92,7 @@ def alert_line(alert: Mapping[str, Any]) -> str:
 
 
 def standing_line(course: AnyCourse, site: str, service: str, rules: Rules) -> str:
-    """The same for a person, with the alarms that are on."""
+    """The state of a service as a line for a person, with the active alarms."""
     figures: AnyFigures = course.figures(rules)
     marker = "SIMULATED  " if figures.read.simulated else ""
     if isinstance(figures, Figures):

@@ -1,8 +1,8 @@
-"""One JVM at a time writes Spark's part of a checkpoint, also when the process that it belongs to is killed.
+"""Ensures that one JVM at a time writes Spark's part of a checkpoint, also when the process of a JVM is killed.
 
-The lock of a checkpoint ends with the process that watches. Its JVM lives on until it notices, and while it is busy,
-swapped out or stopped that may take any time; until then it could list files for one more batch. So the checkpoint names
-the process of its JVM, by number and start on this machine, and the next one waits until that is proven dead.
+The lock of a checkpoint ends with the process that watches. Its JVM still runs until it notices this. A busy, swapped
+out or stopped JVM may notice late, and could list files for another batch until then. So the checkpoint names the JVM
+by process id and start time on this machine, and the next process waits until this JVM is proven dead.
 """
 
 from __future__ import annotations
@@ -24,7 +24,8 @@ _PATIENCE_S = 60.0
 def await_last_jvm(folder: Path, stop: Stop, say: Callable[[str], None], *, patience_s: float = _PATIENCE_S) -> None:
     """Wait until the JVM that the checkpoint in ``folder`` names has ended, up to ``patience_s``.
 
-    Raises ``LeaseHeld`` then, and when ``stop`` is asked for meanwhile; ``OutputLost``.
+    Raises ``LeaseHeld`` after ``patience_s``, and when ``stop`` is set during the wait; ``OutputLost`` when the
+    checkpoint cannot be read.
     """
     looks = 0
     while (last := _named(folder)) and not holder_is_dead(last):
@@ -40,7 +41,7 @@ def await_last_jvm(folder: Path, stop: Stop, say: Callable[[str], None], *, pati
 
 
 def name_jvm(folder: Path, process: int | None) -> None:
-    """Say in ``folder`` which process the JVM is; None where the system does not report. Raises ``OutputLost``."""
+    """Write the process id of the JVM to ``folder``; None: the system does not report it. Raises ``OutputLost``."""
     try:
         write_private(folder, NAME, ("" if process is None else f"{holder_name(process)}\n").encode())
     except OSError as error:

@@ -1,8 +1,8 @@
-"""Readings of one service at one site, taken in the order of their own time, not of their arrival. Pure.
+"""Readings of one service at one site, taken in the order of their time, not of their arrival. Pure.
 
-Each waits until one has come that is younger by the time allowed to late ones. So the events depend on the readings
-alone, never on how they came in batches, for as long as none is late. One that comes after a younger one was taken
-changes nothing any more; it is told as an event. The meaning of a reading is decided where queues and links are followed.
+Each reading waits until another reading is younger by the allowed lateness. So the events depend only on the readings,
+not on their batches, if no reading is late. A reading that arrives after a younger reading was taken changes nothing,
+except that an event reports it. The modules for queues and links decide the meaning of a reading.
 """
 
 from __future__ import annotations
@@ -14,16 +14,17 @@ from typing import Generic, Self, TypeVar
 
 from orchestrator.family.fill_estimate import crossing
 
-# No service has more readings in memory than these, whatever the window; the oldest go first.
+# The maximum number of readings of a service in memory, for any window. The oldest are removed first.
 KEPT_MAX = 1_000
-# Full "soon" ends only when the time left is so many times the one asked for: an estimate wavers.
+# Full "soon" ends only when the time left is this many times the configured time, because an estimate varies.
 _EASED = 2.0
 
 
 @dataclass(frozen=True, slots=True)
 class Rules:
-    """What is asked for, all in seconds. ``window_s``: of the readings that a rate is taken from. ``stall_s``: longer
-    without progress is stalled. ``late_s``: how long a reading is waited for. ``full_within_s``: full sooner is told."""
+    """The limits of a watch, in seconds. ``window_s``: the window of readings for a rate. ``stall_s``: a longer time
+    without progress is a stall. ``late_s``: the wait for late readings. ``full_within_s``: full within this time is
+    reported."""
 
     window_s: float = 300.0
     stall_s: float = 120.0
@@ -33,7 +34,7 @@ class Rules:
 
 @dataclass(frozen=True, slots=True, order=True)
 class Kept:
-    """One reading. ``at``: seconds since the epoch; ``look`` tells two of the same moment apart."""
+    """One reading. ``at``: seconds since the epoch. ``look`` distinguishes two readings of the same time."""
 
     at: float
     look: str
@@ -46,7 +47,7 @@ Seen = TypeVar("Seen", covariant=True)
 
 @dataclass(frozen=True, slots=True)
 class Event(Generic[Seen]):
-    """Something that happened, with what was known right after the reading that told of it."""
+    """One event, with the figures right after the reading that caused it."""
 
     kind: str
     figures: Seen
@@ -54,7 +55,7 @@ class Event(Generic[Seen]):
 
 @dataclass(slots=True)
 class Arrivals(Generic[Taken, Seen]):
-    """All that is kept of one service at one site; bounded by the window, the time for late ones and ``KEPT_MAX``."""
+    """The data kept for one service at one site. The window, the wait for late readings and ``KEPT_MAX`` limit it."""
 
     newest: float = 0.0
     waiting: list[Taken] = field(default_factory=list)
@@ -68,15 +69,15 @@ class Arrivals(Generic[Taken, Seen]):
 
     @property
     def alarms(self) -> list[str]:
-        """What started and has not ended, the worst first."""
+        """The active alarms, the worst first."""
         raise NotImplementedError
 
     def copy(self) -> Self:
-        """One that can continue without changing this one."""
+        """A copy that can continue without changing this object."""
         return replace(self, waiting=list(self.waiting), taken=list(self.taken))
 
     def arrive(self, read: Taken, rules: Rules) -> Iterator[Event[Seen]]:
-        """One more reading has come: take it, or let it wait, and tell what happened with all that are taken now."""
+        """Take a new reading or let it wait. Returns the events of all readings that are taken now."""
         if any(read.look == other.look for other in (*self.waiting, *self.taken)):
             self.duplicates += 1
             return
@@ -94,14 +95,14 @@ class Arrivals(Generic[Taken, Seen]):
             yield from (Event(kind, self.figures_of(self.taken)) for kind in kinds)
 
     def figures(self, rules: Rules) -> Seen:
-        """What all the readings that came say, also those that still wait."""
+        """The figures of all readings so far, including waiting readings."""
         return self.figures_of(_within([*self.taken, *self.waiting], rules))
 
     def room(
         self, what: str, percent: float | None, full_in_s: float | None, rules: Rules, *, is_told: bool
     ) -> Iterator[str]:
-        """What happened to the room in ``what``, of which ``percent`` is taken. ``full_in_s``: None while it does not
-        fill; where not ``is_told``, that is unknown. What is unknown changes nothing of what is known."""
+        """The events of the room in ``what``. ``percent`` of it is in use. ``full_in_s``: seconds until full, None while
+        it does not fill. ``is_told`` false: this time is unknown. Unknown values change no state."""
         if percent is None:
             return
         crossed = crossing(self.is_high, percent)
@@ -122,14 +123,14 @@ class Arrivals(Generic[Taken, Seen]):
             yield f"{what}.full-later"
 
     def kinds_of(self, read: Taken, rules: Rules) -> Iterator[str]:
-        """What happened with ``read``, the newest of ``taken``."""
+        """The kinds of events of ``read``, the newest of ``taken``."""
         raise NotImplementedError
 
     def figures_of(self, reads: list[Taken]) -> Seen:
-        """What ``reads`` say."""
+        """The figures of ``reads``."""
         raise NotImplementedError
 
 
 def _within(reads: list[Taken], rules: Rules) -> list[Taken]:
-    """The readings of the window that ends with the last of them."""
+    """The readings of the window that ends with the last reading."""
     return [one for one in reads if one.at >= reads[-1].at - rules.window_s][-KEPT_MAX:]

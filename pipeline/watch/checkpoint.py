@@ -1,19 +1,20 @@
-"""What a watch remembers between two batches and across kills: a separate directory, of this machine.
+"""The data that a watch stores between two batches and across kills: a separate directory, of this machine.
 
 ::
 
-    CHECKPOINT/watch.json                 which readings, with which rules, and a separate id
-    CHECKPOINT/lock                       held by the process that watches
-    CHECKPOINT/lock-of-spark              held by its JVM (``alone``)
-    CHECKPOINT/spark/…                    Spark's: which files belong to which batch, and which batch is done
+    CHECKPOINT/watch.json                 the directory of readings, the rules, and an id
+    CHECKPOINT/lock                       the lock of the process that watches
+    CHECKPOINT/lock-of-spark              the identity of its JVM (``alone``)
+    CHECKPOINT/spark/…                    Spark's own files: the files of each batch, and the finished batches
     CHECKPOINT/state/0000000012.json      the courses of all services after batch 12
-    CHECKPOINT/alerts/…                   one file of alerts a batch, unless they go elsewhere
+    CHECKPOINT/alerts/…                   one file of alerts for each batch, unless alerts go to another directory
 
-Exactly once, by the number of the batch: Spark gives a batch that was not done the same files again. Its alerts are
-written first, under a name of its number, then its state, each at once by a rename. A kill before the state makes the
-batch again, from the state before it, and writes the same alerts over themselves; a kill after it finds the state, and
-makes nothing. Small files of our own rather than Spark's state store: that one drops what is late without telling of
-it, its Python interface needs further libraries, and alerts would still have to be written exactly once.
+The number of the batch makes each batch count exactly once. Spark gives an unfinished batch the same files again. Its
+alerts are written first, in a file named by its number, then its state, each atomically by a rename. After a kill before
+the state, the batch is made again from the former state, and overwrites the same alerts. After a kill after the state,
+the state exists and the batch is not made again. The state is in small files, not in Spark's state store: that store
+drops late readings silently, its Python interface needs more libraries, and alerts would still have to be written
+exactly once.
 """
 
 from __future__ import annotations
@@ -40,18 +41,18 @@ from pipeline.watch.arrivals import Rules
 from pipeline.watch.fold import Folded, Key
 
 AGAIN = "take another directory: it starts with all readings that are there"
-# The most text in a batch (at least one file): it bounds the memory for the batch and its alerts.
+# The maximum text in a batch (at least one file). It limits the memory for the batch and its alerts.
 BATCH_BYTES = 16 << 20
-# Names of files older than this, by the newest one, are forgotten, and such a file is no longer read. Four times
-# orchestrator.journal.samples.KEPT_S: by then it is gone.
+# Names of files that are older than the newest file by this time are forgotten, and such files are no longer read.
+# This is four times orchestrator.journal.samples.KEPT_S, so such files are already deleted.
 REMEMBERED_S = 28 * 86_400.0
-# A person should know if there are no readings for this long, seconds.
+# The operator is informed if there are no readings for this long, in seconds.
 SILENT_S = 120.0
 
 
 @dataclass(slots=True)
 class Totals:
-    """What was counted since the start."""
+    """The counts since the start."""
 
     lines: int = 0
     unusable: int = 0
@@ -61,14 +62,14 @@ class Totals:
 
 @dataclass(slots=True)
 class State:
-    """All courses after batch number ``batch``; -1 before the first."""
+    """All courses after batch number ``batch``; -1 before the first batch."""
 
     batch: int = -1
     totals: Totals = field(default_factory=Totals)
     courses: dict[Key, AnyCourse] = field(default_factory=dict)
 
     def after(self, batch: int, folded: Iterable[Folded], alerts: int) -> State:
-        """The state with the outcome of one batch."""
+        """The state after one more batch."""
         totals = Totals(self.totals.lines, self.totals.unusable, self.totals.others, self.totals.alerts + alerts)
         courses = dict(self.courses)
         for one in folded:
@@ -81,7 +82,7 @@ class State:
 
 @dataclass(frozen=True, slots=True)
 class Batch:
-    """The outcome of one batch. ``touched``: the services it had readings of."""
+    """The outcome of one batch. ``touched``: the services with readings in the batch."""
 
     number: int
     lines: int
@@ -91,14 +92,14 @@ class Batch:
 
 
 def in_order(alert: Alert) -> tuple[str, str, str]:
-    """What alerts of a batch are sorted by: what was told of one queue at one moment stays in its order."""
+    """The sort key for alerts of a batch. Alerts of one queue at one time keep their order."""
     data: dict[str, Any] = alert["data"]
     return alert["time"], data["site"] or "", data["service"] or ""
 
 
 @dataclass(frozen=True, slots=True)
 class _Stored:
-    """A state as it is written: JSON has no keys of two parts."""
+    """The stored form of a state: JSON has no keys of two parts."""
 
     format: Literal[1]
     batch: int
@@ -111,19 +112,19 @@ By = Literal["spark", "loop"]
 
 
 def encode_state(state: State) -> bytes:
-    """A state as it is kept."""
+    """A state in its stored form."""
     courses = [(*key, course) for key, course in sorted(state.courses.items())]
     return _STORED.dump_json(_Stored(1, state.batch, state.totals, courses))
 
 
 def decode_state(data: bytes) -> State:
-    """The same read again. Raises ``ValidationError``."""
+    """The state in ``data``. Raises ``ValidationError``."""
     stored = _STORED.validate_json(data)
     return State(stored.batch, stored.totals, {(site, service): one for site, service, one in stored.courses})
 
 
 class _About(BaseModel):
-    """``watch.json``. ``by``: who follows it, as the two remember in different ways."""
+    """``watch.json``. ``by``: Spark or the loop, because they store their progress in different ways."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
@@ -136,7 +137,7 @@ class _About(BaseModel):
 
 @dataclass(frozen=True, slots=True)
 class Checkpoint:
-    """A checkpoint that this process holds."""
+    """A checkpoint that this process has locked."""
 
     path: Path
     id: str
@@ -144,7 +145,7 @@ class Checkpoint:
 
     @property
     def for_spark(self) -> str:
-        """Where Spark keeps its part."""
+        """The directory of Spark's part."""
         return f"file:{self.path / 'spark'}"
 
     def state(self) -> State:
@@ -158,10 +159,11 @@ class Checkpoint:
             raise DefinitionError("the state of a watch cannot be read", file=newest, hint=AGAIN) from error
 
     def files_of(self, batch: int) -> list[Path]:
-        """The files of this machine that Spark counts to ``batch``, the newest one: by its own list of them.
+        """The files of this machine that Spark's own list assigns to ``batch``, the newest batch.
 
-        Spark 4 writes ``offsets/N`` (a version, settings, then one line a source with the end of the batch in its list)
-        and ``sources/0/K`` (a version, then a line a file), now and then with all earlier ones as ``K.compact``.
+        Spark 4 writes ``offsets/N``: a version, settings, then for each source a line with the end of the batch in its
+        list. It also writes ``sources/0/K``: a version, then a line for each file. Sometimes it writes ``K.compact``,
+        which contains all earlier lines too.
         """
         begins, ends = (self._list_end(number) for number in (batch - 1, batch))
         found = []
@@ -184,7 +186,7 @@ class Checkpoint:
             old.unlink(missing_ok=True)
 
     def write_alerts(self, batch: int, alerts: Iterable[Alert]) -> None:
-        """Write the alerts of a batch, if there are any, over themselves if they are there. Raises ``OutputLost``."""
+        """Write the alerts of a batch, if there are any. Overwrites an existing file of them. Raises ``OutputLost``."""
         lines = [dumps(alert, separators=(",", ":"), ensure_ascii=False) for alert in alerts]
         if lines:
             data = "".join(f"{line}\n" for line in lines).encode("utf-8", "backslashreplace")
@@ -194,7 +196,7 @@ class Checkpoint:
         return sorted((self.path / "state").glob("[0-9]*.json"))
 
     def write(self, folder: Path, name: str, data: bytes) -> None:
-        """One file, all of it or nothing. Raises ``OutputLost``."""
+        """Write one file, all or nothing. Raises ``OutputLost``."""
         try:
             folder.mkdir(mode=0o700, parents=True, exist_ok=True)
             write_private(folder, name, data)
@@ -209,10 +211,10 @@ class Checkpoint:
 def checkpoint_at(
     path: Path, readings: str, rules: Rules, out: Path | None, by: By = "spark"
 ) -> Iterator[Checkpoint]:
-    """The checkpoint in ``path``, held to the end of the block, started by ``by`` if it is not there.
+    """The checkpoint in ``path``, locked until the end of the block. ``by`` starts it if it does not exist.
 
-    Raises ``DefinitionError`` for one of other readings or rules, ``LeaseHeld`` when another process holds it, and
-    ``OutputLost``.
+    Raises ``DefinitionError`` for a checkpoint of other readings or rules, ``LeaseHeld`` when another process holds it,
+    and ``OutputLost``.
     """
     path = path.absolute()
     try:
@@ -236,7 +238,7 @@ def checkpoint_at(
 
 
 def _sweep(path: Path, alerts: Path, name: str) -> None:
-    """Remove what a killed process left: while this one has the lock, no other writes files of these names."""
+    """Remove files of a killed process. No other process writes files of these names while this process has the lock."""
     unfinished = (path.glob(".*.unfinished"), (path / "state").glob(".*.unfinished"))
     for file in chain(*unfinished, alerts.glob(f".alerts-{name}-*.unfinished")):
         with suppress(OSError):
@@ -244,7 +246,7 @@ def _sweep(path: Path, alerts: Path, name: str) -> None:
 
 
 def begun_by(path: Path) -> By | None:
-    """Who follows the checkpoint in ``path``; None where there is none, or none that can be read."""
+    """The kind of process that started the checkpoint in ``path``; None if there is no readable checkpoint."""
     try:
         return _About.model_validate_json((path / "watch.json").read_bytes()).by
     except (OSError, ValidationError):

@@ -1,4 +1,4 @@
-"""The watch as a function, for the command line and for ``spark-submit`` alike. Prints nothing itself."""
+"""The watch as a function, for the command line and for ``spark-submit``. It prints nothing."""
 
 from __future__ import annotations
 
@@ -34,12 +34,12 @@ def watch(
     stopping: Callable[[], AbstractContextManager[Stop]],
     say: Callable[[str], None],
 ) -> Iterator[Batch]:
-    """Follow the looks kept in ``readings``; see ``follow``. Raises its errors, those of ``checkpoint_at``, and
-    ``DefinitionError`` for what is no directory of this machine. On a cluster every worker must have ``readings`` at
-    the same path; checkpoint and alerts are written by this process alone.
+    """Follow the looks kept in ``readings``; see ``follow``. Raises the errors of ``follow`` and ``checkpoint_at``, and
+    ``DefinitionError`` if a path is not a directory of this machine. On a cluster every worker must have ``readings`` at
+    the same path. Only this process writes checkpoint and alerts.
 
-    ``stopping`` is entered once Spark has started, as that has its own way with Ctrl-C. Without a word about the engine
-    nothing but this process follows them, unless the checkpoint was started with Spark.
+    ``stopping`` is entered after Spark has started, because Spark's start handles Ctrl-C itself. If the settings name no
+    engine, this process follows the looks without Spark, unless the checkpoint was started with Spark.
     """
     place, kept = _here("the readings", readings), _here("the checkpoint", checkpoint)
     alerts = None if out is None else _here("--out", out)
@@ -66,7 +66,7 @@ def watch(
 
 
 def _by(settings: Settings, kept: Place) -> By:
-    """Who follows. Raises ``DefinitionError``: DuckDB follows nothing."""
+    """Does Spark or the loop follow the readings? Raises ``DefinitionError`` for DuckDB, which cannot follow."""
     if settings.engine == "duckdb":
         raise DefinitionError("DuckDB does not follow readings", hint="leave out --engine: no engine is needed")
     if settings.engine == "spark" or settings.names_a_cluster:
@@ -100,7 +100,7 @@ def _on_spark(
 
 
 def _here(what: str, name: str) -> Place:
-    """The directory ``name``, which need not be there yet; ``file:///…`` is one, too. Raises ``DefinitionError``."""
+    """The directory ``name``, which may not exist yet. ``file:///…`` is allowed. Raises ``DefinitionError``."""
     if _URI.match(name) and not name.startswith("file://"):
         hint = "one that all workers mount will do, by its path or as file:///…"
         raise DefinitionError(f"{what}: {name} is not a directory of this machine", hint=hint)

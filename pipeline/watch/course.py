@@ -1,8 +1,8 @@
-"""The course of one service's replication queue at one site: a fold over its readings. Pure; says nothing, reads nothing.
+"""The course of one service's replication queue at one site: a fold over its readings. Pure, without input or output.
 
-Rates, and when a queue will be empty or full, are those of ``orchestrator.core.drain_estimate`` and
-``orchestrator.family.fill_estimate``, over the readings within a window of time. Stalled is what it is for a run
-(``orchestrator.core.run``, ``orchestrator.core.decide.wait``): for so long no progress, though the last reading was
+``orchestrator.core.drain_estimate`` and ``orchestrator.family.fill_estimate`` give the rates, and the times until a queue
+is empty or full, for the readings within a window of time. A stall means the same as in a run
+(``orchestrator.core.run``, ``orchestrator.core.decide.wait``): no progress for some time, although the last reading was
 not 0.
 """
 
@@ -42,7 +42,7 @@ class Read(Kept):
 
     @classmethod
     def of(cls, line: ReadingSample) -> Read | None:
-        """What a kept line says of the replication queue; None when it was not asked for one."""
+        """The reading of the replication queue in a kept line; None when the line has no such reading."""
         queue, status = line.readings.get("replication_queue"), line.readings.get("replication")
         if queue is None and "replication_queue" not in line.failures:
             return None
@@ -55,20 +55,21 @@ class Read(Kept):
 
     @property
     def is_unknown(self) -> bool:
-        """Does it tell neither how many nor how much? What a standby does not report is nothing to be told."""
+        """Does the reading lack both messages and usage? A standby that reports neither, without failure, is normal."""
         tells_nothing = self.messages is None and self.usage_mb is None
         return tells_nothing and (bool(self.failure) or self.role is not Role.STANDBY)
 
     @property
     def may_flow(self) -> bool:
-        """May as many messages leave as come, so that a depth that stands shows no standstill?"""
+        """May as many messages leave as arrive, so that a constant depth is not a stall?"""
         return self.role is Role.ACTIVE and self.bound is True
 
 
 @dataclass(frozen=True, slots=True)
 class Figures:
-    """What the readings so far say. ``drain_rate``: messages a second by which the queue gets shorter, None when it does
-    not or this is unknown. ``empty_in_s``, ``full_in_s``: seconds from ``read`` on. ``moved_at``: the last progress."""
+    """The figures of the readings so far. ``drain_rate``: messages a second by which the queue gets shorter; None when
+    it does not, or when this is unknown. ``empty_in_s``: seconds after ``read``. ``moved_at``: the time of the last
+    progress."""
 
     read: Read
     seen: Filling
@@ -79,7 +80,7 @@ class Figures:
 
 @dataclass(slots=True)
 class Course(Arrivals[Read, Figures]):
-    """All that is kept of one replication queue."""
+    """The data kept for one replication queue."""
 
     waiting: list[Read] = field(default_factory=list)
     taken: list[Read] = field(default_factory=list)
@@ -91,7 +92,7 @@ class Course(Arrivals[Read, Figures]):
 
     @property
     def alarms(self) -> list[str]:
-        """What started and has not ended, the worst first."""
+        """The active alarms, the worst first."""
         states: dict[Kind, bool] = {
             "queue.full": self.is_full,
             "drain.stalled": self.is_stalled,
@@ -102,7 +103,7 @@ class Course(Arrivals[Read, Figures]):
         return [kind for kind, is_so in states.items() if is_so]
 
     def kinds_of(self, read: Read, rules: Rules) -> Iterator[str]:
-        """What happened with ``read``, the newest of ``taken``."""
+        """The kinds of events of ``read``, the newest of ``taken``."""
         if read.is_unknown is not self.is_unknown:
             self.is_unknown = read.is_unknown
             yield "queue.unknown" if read.is_unknown else "queue.known"
@@ -113,22 +114,22 @@ class Course(Arrivals[Read, Figures]):
         yield from self.room("queue", seen.percent, seen.full_in_s, rules, is_told=is_told)
 
     def figures_of(self, reads: list[Read]) -> Figures:
-        """What ``reads`` say."""
+        """The figures of ``reads``."""
         known = [(one.at, float(one.messages)) for one in reads if one.messages is not None]
         seen = filling([Sample(one.at, one.messages, one.usage_mb, one.quota_mb) for one in reads])
-        # A forecast starts at the last reading; without a reading there is none.
+        # A forecast starts at the last reading, so it needs the depth of that reading.
         drain = forecast(known) if reads[-1].messages is not None else None
         rate, eta = (None, None) if drain is None else (drain.rate, drain.eta)
         return Figures(reads[-1], seen, rate, eta, self.moved_at)
 
     def _progress(self, read: Read, messages: int, rules: Rules) -> Iterator[Kind]:
-        """Did it get shorter, and is it stalled?
+        """Record progress of the queue, and decide whether it is stalled.
 
-        Where nothing new comes in, on a site that gave up its activity, only a depth below all of the window since then
-        is progress, or one that only wavers would pass for it; publishers made the depths before. On an active site
-        they continue: any fall shows that messages leave, and while the mate is bound a depth that does not grow is no
-        standstill, since as many may leave as come; but it ends none. A first reading after longer than the window
-        starts again: nothing is known of the time between.
+        On a site that gave up its activity nothing new arrives. There, progress is only a depth below all depths of the
+        window since then; otherwise a varying depth would count as progress. Earlier depths came from publishers and do
+        not count. On an active site publishers continue, so any fall shows that messages leave. While the mate is bound,
+        a constant depth is not a stall, because as many messages may leave as arrive. But it does not end a stall. The
+        first reading after a gap longer than the window restarts the measurement, because the gap is unknown.
         """
         reads = self.taken[:-1]
         if read.role is Role.STANDBY:

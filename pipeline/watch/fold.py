@@ -1,7 +1,7 @@
-"""Folds lines of kept looks into courses and alerts: what the workers do with a batch. Knows nothing of Spark.
+"""Folds lines of kept looks into courses and alerts. The workers run this on a batch. It does not depend on Spark.
 
-One call is given whole services: all new lines of each, in the order in which they came. A line that is no reading is
-an alert with its file and number; nothing is left out silently.
+One call gets whole services: all new lines of each service, in the order of arrival. A line that is not a reading
+gives an alert with its file and number. No line is dropped silently.
 """
 
 from __future__ import annotations
@@ -20,12 +20,12 @@ from pipeline.watch.course import Course, Read
 from pipeline.watch.link import LinkCourse, LinkRead
 
 Key = tuple[str, str]
-# No reading is younger than the file it is in, but for clocks that are so far apart, seconds.
+# A reading may be younger than its file by this many seconds at most, because clocks may differ.
 _AHEAD_S = 600.0
 
 
 class Row(Protocol):
-    """One line of a check. ``site`` and ``service``: None where the line is not JSON that has them."""
+    """One line of a kept look. ``site`` and ``service``: None if the line is not JSON with these fields."""
 
     @property
     def name(self) -> str: ...
@@ -43,7 +43,7 @@ class Row(Protocol):
 
 @dataclass(slots=True)
 class Folded:
-    """The outcome of some services' lines. ``others``: lines that tell neither of a replication queue nor of links."""
+    """The outcome of the lines of services. ``others``: lines without a replication queue and without links."""
 
     courses: dict[Key, AnyCourse] = field(default_factory=dict)
     alerts: list[Alert] = field(default_factory=list)
@@ -53,7 +53,7 @@ class Folded:
 
 
 def fold(rows: Iterable[Row], before: Mapping[Key, AnyCourse], rules: Rules) -> Iterator[Folded]:
-    """One result for each service of ``rows``, which come service by service. ``before`` is not changed."""
+    """One result for each service of ``rows``, which must be grouped by service. ``before`` is not changed."""
     for (site, service), own in groupby(rows, attrgetter("site", "service")):
         folded = Folded()
         for row in own:
@@ -83,7 +83,7 @@ def _line(
 def _course(
     found: ReadingSample, read: Read | LinkRead, before: Mapping[Key, AnyCourse], folded: Folded
 ) -> AnyCourse:
-    """The one that continues with this reading."""
+    """The course that continues with this reading."""
     key = found.site, found.service
     if key not in folded.courses:
         new: AnyCourse = Course() if isinstance(read, Read) else LinkCourse()
@@ -92,7 +92,7 @@ def _course(
 
 
 def _arrived(course: AnyCourse, read: Read | LinkRead, rules: Rules) -> Iterator[Event[AnyFigures]]:
-    """What happens with the reading. Raises ``DefinitionError`` when it is of another kind of service."""
+    """The events of the reading. Raises ``DefinitionError`` when it is of another kind of service."""
     match course, read:
         case Course(), Read():
             return course.arrive(read, rules)
@@ -103,7 +103,7 @@ def _arrived(course: AnyCourse, read: Read | LinkRead, rules: Rules) -> Iterator
 
 
 def _decoded(row: Row, site: str | None, service: str | None) -> ReadingSample:
-    """The line. Raises ``DefinitionError``."""
+    """The reading in the line. Raises ``DefinitionError``."""
     found = decode_sample(row.text)
     if (found.site, found.service) != (site, service):
         raise DefinitionError("site or service is unknown")

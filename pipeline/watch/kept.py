@@ -1,8 +1,8 @@
-"""What a watch without Spark remembers: one SQLite file, in which a batch is there whole or not at all.
+"""The storage of a watch without Spark: one SQLite file. It contains a batch completely or not at all.
 
-The names of the files that a batch read, the courses after it and its alerts are one transaction, so each file counts
-exactly once, also across kills. An alert leaves it as a file under the batch's number; one that was not written before a
-kill is written by the next process, under the same name.
+One transaction stores the names of a batch's files, the courses after the batch and its alerts. So each file counts
+exactly once, also across kills. The alerts are then written to a file named by the batch's number. If a kill prevents
+this, the next process writes the file, with the same name.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ CREATE TABLE IF NOT EXISTS alerts (batch INTEGER NOT NULL, number INTEGER NOT NU
 
 
 class Kept:
-    """The file of one checkpoint, which this process holds."""
+    """The SQLite file of one checkpoint that this process has locked."""
 
     def __init__(self, checkpoint: Checkpoint) -> None:
         self._checkpoint = checkpoint
@@ -43,7 +43,7 @@ class Kept:
         self._write_waiting()
 
     def close(self) -> None:
-        """Let go of it."""
+        """Close the file."""
         self._database.close()
 
     def state(self) -> State:
@@ -63,18 +63,18 @@ class Kept:
             return {name for (name,) in self._database.execute("SELECT name FROM files")}
 
     def newest(self) -> float:
-        """When the youngest file that was read was written, seconds since the epoch; 0 before the first."""
+        """The write time of the youngest file that was read, seconds since the epoch; 0 before the first."""
         with self._faults():
             found: float | None = self._database.execute("SELECT max(written_at) FROM files").fetchone()[0]
         return found or 0.0
 
     def forget(self, before: float) -> None:
-        """Let go of the names of files that were written before that moment."""
+        """Delete the names of files that were written before this time."""
         with self._faults():
             self._database.execute("DELETE FROM files WHERE written_at < ?", (before,))
 
     def commit(self, state: State, alerts: Iterable[Alert], files: Mapping[str, float]) -> None:
-        """A batch: which files it read (and when these were written), their outcomes. Raises ``OutputLost``."""
+        """Store a batch: its files (and their write times), its state and alerts. Raises ``OutputLost``."""
         lines = [(state.batch, n, json.dumps(one, separators=(",", ":"))) for n, one in enumerate(alerts)]
         with self._faults():
             self._database.execute("BEGIN IMMEDIATE")
@@ -94,7 +94,7 @@ class Kept:
         self._write_waiting()
 
     def _write_waiting(self) -> None:
-        """Write the alerts of every batch that are not in a file yet, as far as is known."""
+        """Write the alerts of every batch that may not be in a file yet."""
         with self._faults():
             batches = [
                 batch for (batch,) in self._database.execute("SELECT DISTINCT batch FROM alerts ORDER BY batch")

@@ -1,12 +1,12 @@
-"""The course of one AMPS service at one site: a fold over its readings, above all of the link to its mate. Pure.
+"""The course of one AMPS service at one site: a fold over its readings, mainly of the link to its mate. Pure.
 
-AMPS counts no messages that a destination lacks (``adapters.amps.offers.outlook``); what a link tells is how many
-seconds it is behind. From one reading to the next these get fewer, and that gives a rate and the time until there are
-none; a single one is no estimate of the time that it takes (docs/sources/amps.md, 6.2).
+AMPS does not count the messages that a destination lacks (``adapters.amps.offers.outlook``). A link reports how many
+seconds it is behind. The decrease from one reading to the next gives a rate, and the time until the link is level. A
+single reading does not estimate that time (docs/sources/amps.md, 6.2).
 
-Stalled: the link is connected and further behind than a link under load always is, and for so long it neither sent a
-message nor became less far behind. While it is not connected that is reported, and nothing of a standstill; it starts
-again.
+Stalled: the link is connected and further behind than is normal under load, and for some time it neither sent a
+message nor reduced its delay. While the link is not connected, this is reported instead of a stall, and the
+measurement of a stall restarts.
 """
 
 from __future__ import annotations
@@ -34,8 +34,9 @@ LinkKind = Literal[
 
 @dataclass(frozen=True, slots=True, order=True)
 class LinkRead(Kept):
-    """One reading of an instance; None is unknown. ``behind_s`` and ``messages_out`` are those of the link to the mate,
-    ``owned`` counts queue messages. ``line``: all of it, of the newest reading and of those that still wait."""
+    """One reading of an instance; None is unknown. ``behind_s`` and ``messages_out``: of the link to the mate.
+    ``owned``: the number of queue messages owned here. ``line``: the whole line, kept for the newest reading and for
+    waiting readings only."""
 
     connected: bool | None = field(default=None, compare=False)
     behind_s: float | None = field(default=None, compare=False)
@@ -45,7 +46,7 @@ class LinkRead(Kept):
 
     @classmethod
     def of(cls, line: ReadingSample) -> LinkRead | None:
-        """What a kept line says of an AMPS instance; None when it was not asked for its links."""
+        """The reading of an AMPS instance in a kept line; None when the line has no reading of links."""
         if "links" not in line.readings and "links" not in line.failures:
             return None
         links, queues = line.readings.get("links"), line.readings.get("queues")
@@ -56,17 +57,17 @@ class LinkRead(Kept):
 
     @property
     def is_behind(self) -> bool | None:
-        """Is the link further behind than one under load always is?"""
+        """Is the link further behind than is normal under load (``HARDLY_S``)?"""
         return None if self.behind_s is None else self.behind_s > HARDLY_S
 
 
 @dataclass(frozen=True, slots=True)
 class LinkFigures:
-    """What the readings so far say. ``drain_rate``: by how many seconds a second the link becomes less far behind, None
-    when it does not or this is unknown; ``level_in_s``: seconds from ``read`` on until it is not behind at this rate.
-    ``sent_per_s``: messages that went over the link, a second. ``owned_rate``, ``owned_gone_in_s``: queue messages a
-    second that are handed over, and when none is owned here, while clients are kept out. ``moved_at``: the last progress
-    of the link."""
+    """The figures of the readings so far. ``drain_rate``: seconds a second by which the link's delay shrinks; None
+    when it does not, or when this is unknown. ``level_in_s``: seconds after ``read`` until the link is level at
+    this rate. ``sent_per_s``: messages a second over the link. ``owned_rate``: queue messages a second that are handed
+    over. ``owned_gone_in_s``: seconds until none is owned here. Both are known only while clients are kept out.
+    ``moved_at``: the last progress of the link."""
 
     read: LinkRead
     look: Observation
@@ -80,7 +81,7 @@ class LinkFigures:
 
 @dataclass(slots=True)
 class LinkCourse(Arrivals[LinkRead, LinkFigures]):
-    """All that is kept of one AMPS service at one site."""
+    """The data kept for one AMPS service at one site."""
 
     waiting: list[LinkRead] = field(default_factory=list)
     taken: list[LinkRead] = field(default_factory=list)
@@ -97,7 +98,7 @@ class LinkCourse(Arrivals[LinkRead, LinkFigures]):
 
     @property
     def alarms(self) -> list[str]:
-        """What started and has not ended, the worst first."""
+        """The active alarms, the worst first."""
         states: dict[LinkKind, bool] = {
             "journals.full": self.is_full,
             "link.unknown": self.is_unknown,
@@ -110,7 +111,7 @@ class LinkCourse(Arrivals[LinkRead, LinkFigures]):
         return [kind for kind, is_so in states.items() if is_so]
 
     def kinds_of(self, read: LinkRead, rules: Rules) -> Iterator[str]:
-        """What happened with ``read``, the newest of ``taken``."""
+        """The kinds of events of ``read``, the newest of ``taken``."""
         if len(self.taken) > 1:
             self.taken[-2] = replace(self.taken[-2], line=None)
         is_unknown = read.connected is None
@@ -121,20 +122,20 @@ class LinkCourse(Arrivals[LinkRead, LinkFigures]):
         yield from self._progress(read, rules)
         look = self._look(read)
         if look.log is not None:
-            # A mate that is there takes what journals are kept for: they do not fill for want of it.
+            # A connected mate takes the messages that the journals keep for it, so journals do not fill because of it.
             left = look.log.survives_s
             is_told = left is not None and read.connected is not None
             fills = left if left == 0.0 or read.connected is False else None
             yield from self.room("journals", look.percent_full, fills, rules, is_told=is_told)
 
     def figures_of(self, reads: list[LinkRead]) -> LinkFigures:
-        """What ``reads`` say."""
+        """The figures of ``reads``."""
         last = reads[-1]
         joined = list(takewhile(lambda one: one.connected is not False, reversed(reads)))[::-1]
         behind = [(one.at, one.behind_s) for one in joined if one.behind_s is not None]
         drain = forecast(behind) if last.connected and last.is_behind else None
         look = self._look(last)
-        # Where clients take messages their number only wavers; where none may come in, the owner hands them over.
+        # While clients take messages, the number only varies. While clients are kept out, the owner hands messages over.
         is_closed = look.transports is not None and look.transports.closed
         owned = [(one.at, float(one.owned)) for one in reads if one.owned is not None]
         handed = forecast(owned) if is_closed and last.owned is not None else None
@@ -154,7 +155,7 @@ class LinkCourse(Arrivals[LinkRead, LinkFigures]):
         return Observation() if read.line is None else replace(look_of(read.line), cut_s=cut_s)
 
     def _link(self, read: LinkRead) -> Iterator[LinkKind]:
-        """Is it connected, and does it acknowledge as it should? What is unknown changes nothing."""
+        """The events of the link's connection and acknowledgement mode. Unknown values change no state."""
         if read.connected is not None:
             if read.connected is self.is_cut:
                 self.is_cut = not read.connected
@@ -173,10 +174,11 @@ class LinkCourse(Arrivals[LinkRead, LinkFigures]):
             yield "link.caught-up"
 
     def _progress(self, read: LinkRead, rules: Rules) -> Iterator[LinkKind]:
-        """Did it send something, or become less far behind, and is it stalled?
+        """Record progress of the link, and decide whether it is stalled.
 
-        A counter that is lower than before is that of an instance that was started again. A first reading after longer
-        than the window starts again, as does one after the link was not connected: nothing is known of the time between.
+        Progress means that the link sent a message or reduced its delay. A counter that is lower than before comes
+        from a restarted instance. The first reading after a gap longer than the window, or after a disconnection,
+        restarts the measurement, because the time between is unknown.
         """
         if read.behind_s is None:
             return
@@ -198,7 +200,8 @@ class LinkCourse(Arrivals[LinkRead, LinkFigures]):
 
 
 def look_of(line: ReadingSample) -> Observation:
-    """A kept line as ``failover watch`` checks an instance; one of which nothing was had does not answer."""
+    """A kept line as an observation of ``failover watch``. A line without any reading means that the instance does not
+    answer."""
     why = {name: text or "no reason was given" for name, text in line.failures.items()}
     if not line.readings:
         return Observation(silence=why.get("links", ""))
@@ -208,7 +211,7 @@ def look_of(line: ReadingSample) -> Observation:
 
 
 def _sent_per_s(reads: list[LinkRead]) -> float | None:
-    """Messages a second over the newest half of these readings, but at least two; None: unknown."""
+    """Messages a second over the newest half of these readings, at least two readings; None: unknown."""
     known = [(one.at, one.messages_out) for one in reads if one.messages_out is not None]
     recent = known[-max(2, len(known) // 2) :]
     if len(recent) < 2 or recent[-1][1] < recent[0][1] or recent[-1][0] == recent[0][0]:

@@ -1,5 +1,5 @@
-"""What happened to an AMPS instance and its link, and its state now: in the words and with the figures of
-``failover watch``. How many messages the mate lacks AMPS does not report, so that is always unknown."""
+"""Events and state of an AMPS instance and its link, in the words and with the figures of ``failover watch``. AMPS does
+not report how many messages the mate lacks, so this number is always unknown."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from pipeline.watch.arrivals import Rules
 from pipeline.watch.link import LinkFigures
 from pipeline.watch.queue_words import rounded
 
-# Those on which a person should act; the others end one of these, or are only recorded.
+# Events that need an operator's action. Other events end one of these, or are only recorded.
 ALARMS: frozenset[str] = frozenset(
     {
         *("drain.stalled", "link.unknown", "link.cut", "link.downgraded"),
@@ -26,7 +26,7 @@ ALARMS: frozenset[str] = frozenset(
 
 
 def sentence_of(kind: str, figures: LinkFigures, rules: Rules) -> str:
-    """One event of ``LinkKind``."""
+    """The sentence for one event of ``LinkKind``."""
     read, look, mate = figures.read, figures.look, _mate(figures)
     behind = "unknown how far behind" if read.behind_s is None else f"{read.behind_s:g} s behind"
     waits = f", publishers wait for {mate}" if look.links is not None and look.links.sync else ""
@@ -56,7 +56,7 @@ def sentence_of(kind: str, figures: LinkFigures, rules: Rules) -> str:
 
 
 def figures_of(figures: LinkFigures, service: str) -> dict[str, Any]:
-    """For machines; null is unknown."""
+    """The figures for machines; null is unknown."""
     look, told = figures.look, _outlook_of(figures, service)
     links = look.links
     return {
@@ -76,7 +76,7 @@ def figures_of(figures: LinkFigures, service: str) -> dict[str, Any]:
 
 
 def standing(figures: LinkFigures, service: str) -> str:
-    """How the instance stands, for a person."""
+    """The state of the instance as a sentence for a person."""
     parts = [_outlook_of(figures, service).sentence]
     if figures.drain_rate is not None:
         parts.append(f"{figures.drain_rate:.2g} s a second less, level in about {span(figures.level_in_s or 0.0)}")
@@ -88,7 +88,7 @@ def standing(figures: LinkFigures, service: str) -> str:
 def _outlook_of(figures: LinkFigures, service: str) -> Outlook:
     line = figures.read.line
     told = outlook(figures.look, service=service, mate=_mate(figures))
-    # What to do is a command that names the mate.
+    # The advice is a command that names the mate, so it needs the name of the mate.
     return told if line is not None and line.mate is not None else replace(told, advice="")
 
 

@@ -1,7 +1,7 @@
-"""Follows kept looks with nothing but this process: a listing of a directory, a fold, a transaction.
+"""Follows kept looks in this process only: a listing of a directory, a fold, a transaction.
 
-A look has some hundred bytes and comes every few seconds, so one process reads what any number of sites keep in one
-directory. Spark does the same for a directory that it cannot (``pipeline.watch.stream``).
+Each look has some hundred bytes and arrives every few seconds, so one process can read the looks of many sites in one
+directory. Spark does the same for a directory that is too large for one process (``pipeline.watch.stream``).
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _HINT = "fix that and start again: it resumes where it stopped"
 
 @dataclass(frozen=True, slots=True)
 class _File:
-    """One look. ``written_at``: seconds since the epoch."""
+    """The file of one look. ``written_at``: seconds since the epoch."""
 
     path: Path
     written_at: float
@@ -36,7 +36,7 @@ class _File:
 
 @dataclass(frozen=True, slots=True)
 class _Line:
-    """One line of a check, as ``pipeline.watch.fold.Row``."""
+    """One line of a kept look, as ``pipeline.watch.fold.Row``."""
 
     name: str
     written_at: float
@@ -57,7 +57,7 @@ def follow_here(
     say: Callable[[str], None],
     batch_bytes: int = BATCH_BYTES,
 ) -> Iterator[Batch]:
-    """Batch after batch, as they are written; see ``pipeline.watch.stream.follow``, whose answers these are."""
+    """Yield each batch after it is written, with the same results as ``pipeline.watch.stream.follow``."""
     state = kept.state()
     yield Batch(state.batch, 0, [], [], state)
     known, heard_at, is_silent = kept.names(), clock.now(), False
@@ -83,8 +83,8 @@ def follow_here(
 
 
 def _new(readings: Path, known: set[str], newest: float) -> list[_File]:
-    """The looks that were not read, in the order in which they were written. One that is far older than the youngest that
-    was read is not: its name may have been forgotten."""
+    """The looks that were not read yet, in the order of writing. Looks that are older than the youngest read look by
+    ``REMEMBERED_S`` are left out, because their names may have been forgotten."""
     found = []
     try:
         with os.scandir(readings) as entries:
@@ -103,7 +103,8 @@ def _new(readings: Path, known: set[str], newest: float) -> list[_File]:
 
 
 def _batches(files: Sequence[_File], batch_bytes: int) -> Iterator[list[_File]]:
-    """The most text in a batch (at least one file): it bounds the memory for the batch and its alerts."""
+    """Split the files into batches of at most ``batch_bytes`` (at least one file). The limit bounds the memory for a
+    batch and its alerts."""
     batch: list[_File] = []
     size = 0
     for file in files:
@@ -117,7 +118,7 @@ def _batches(files: Sequence[_File], batch_bytes: int) -> Iterator[list[_File]]:
 
 
 def _read(files: Sequence[_File], before: State, kept: Kept, rules: Rules) -> Batch | None:
-    """One batch, committed. Files that were removed meanwhile are as if they had been removed before."""
+    """Read and commit one batch. Files that were removed in the meantime are ignored. None if no file is left."""
     there: dict[str, float] = {}
     lines: list[_Line] = []
     for file in files:
@@ -154,7 +155,7 @@ def _lines(file: _File, text: str) -> Iterator[_Line]:
 
 
 def _whose(line: str) -> tuple[str | None, str | None]:
-    """Site and service of a line; None where it is not JSON that has them."""
+    """Site and service of a line; None if the line is not JSON with these fields."""
     try:
         told = json.loads(line)
     except (ValueError, RecursionError):

@@ -1,4 +1,4 @@
-"""What happened to a replication queue, and how it stands: in the words and with the figures of ``failover watch``."""
+"""Events and state of a replication queue, in the words and with the figures of ``failover watch``."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from orchestrator.family.fill_estimate import HIGH_SET
 from pipeline.watch.arrivals import Rules
 from pipeline.watch.course import Figures
 
-# Those on which a person should act; the others end one of these, or are only recorded.
+# Events that need an operator's action. Other events end one of these, or are only recorded.
 ALARMS: frozenset[str] = frozenset({"drain.stalled", "queue.full", "queue.high", "queue.full-soon", "queue.unknown"})
 
 
 def sentence_of(kind: str, figures: Figures, rules: Rules) -> str:
-    """One event of ``Kind``."""
+    """The sentence for one event of ``Kind``."""
     read, percent = figures.read, f"{figures.seen.percent or 0.0:.0f}%"
     left = "an unknown number of messages" if read.messages is None else counted(read.messages, "message")
     stood, full_in = read.at - (figures.moved_at or read.at), figures.seen.full_in_s or 0.0
@@ -48,7 +48,7 @@ _BOUND: Mapping[bool | None, str] = {
 
 
 def figures_of(figures: Figures, service: str) -> dict[str, Any]:
-    """For machines; null is unknown."""
+    """The figures for machines; null is unknown."""
     read, told = figures.read, _outlook_of(figures, service)
     return {
         "messages": read.messages,
@@ -69,12 +69,12 @@ def figures_of(figures: Figures, service: str) -> dict[str, Any]:
 
 
 def standing(figures: Figures, service: str) -> str:
-    """How the queue stands, for a person."""
+    """The state of the queue as a sentence for a person."""
     return f"UNKNOWN: {figures.read.failure}" if figures.read.failure else _outlook_of(figures, service).sentence
 
 
 def rounded(value: float | None) -> float | None:
-    """To three places; unknown stays unknown."""
+    """The value rounded to three decimal places; None stays None."""
     return None if value is None else round(value, 3)
 
 

@@ -1,8 +1,8 @@
-"""Structured Streaming over a directory of kept looks: which files are new, whose lines are whose, batch after batch.
+"""Structured Streaming over a directory of kept looks: finds new files and groups their lines, batch after batch.
 
-Spark keeps account of the files, so that each is in exactly one batch, also across kills; its workers fold the lines
+Spark records the files, so each file is in exactly one batch, also across kills. Spark's workers fold the lines
 (``pipeline.watch.fold``), and this process writes the outcome of a batch (``pipeline.watch.checkpoint``). No operator of
-the query keeps state, and none may drop a row.
+the query keeps state, and no operator may drop a row.
 """
 
 from __future__ import annotations
@@ -44,11 +44,11 @@ def follow(
     say: Callable[[str], None],
     batch_bytes: int = BATCH_BYTES,
 ) -> Iterator[Batch]:
-    """Batch after batch, as they are written; the first one is where it stood before, with nothing in it.
+    """Yield each batch after it is written. The first batch is the state before, without readings.
 
-    ``every_s`` is how often it is searched for new files; None: what is there now, then the end. Ends when ``stop`` is
-    asked for; a batch under way is then not made, and is the first one next time. Raises ``DefinitionError``,
-    ``OutputLost``, ``ComputationFailed``; what was written before stays.
+    ``every_s``: the interval of searches for new files; None: read the existing files, then end. Ends when ``stop`` is
+    set. A batch in progress is then dropped, and is made first at the next start. Raises ``DefinitionError``,
+    ``OutputLost``, ``ComputationFailed``; batches written before stay.
     """
     before = checkpoint.state()
     yield Batch(before.batch, 0, [], [], before)
@@ -58,7 +58,7 @@ def follow(
     is_silent = is_over = False
     try:
         while not is_over and not stop.is_set():
-            is_over = not query.isActive  # checked first: what was written before the end is read now
+            is_over = not query.isActive  # checked first, so batches written before the end are still read
             for batch in batches.written():
                 heard_at, is_silent = clock.now(), False
                 yield batch
@@ -79,7 +79,7 @@ def follow(
 
 
 class _Batches:
-    """What Spark calls with each batch, in a separate thread."""
+    """The function that Spark calls with each batch, in a separate thread."""
 
     def __init__(self, spark: SparkSession, checkpoint: Checkpoint, rules: Rules, state: State) -> None:
         self._spark, self._checkpoint, self._rules, self._state = spark, checkpoint, rules, state
@@ -92,18 +92,18 @@ class _Batches:
             try:
                 self._make(rows, number)
             except BaseException as error:
-                # Spark reports it only in a separate text.
+                # Spark reports this error only inside a text, so keep it.
                 self._failed = error
                 raise
 
     def written(self) -> Iterator[Batch]:
-        """The batches that were written since a person asked."""
+        """The batches that were written since the last call."""
         with suppress(Empty):
             while True:
                 yield self._done.get_nowait()
 
     def complain(self, query: StreamingQuery) -> None:
-        """Raise what ended the query, if anything did."""
+        """Raise the error that ended the query, if there is one."""
         found = query.exception()
         if found is None:
             return
@@ -114,13 +114,13 @@ class _Batches:
     def _make(self, rows: DataFrame, number: int) -> None:
         before = self._state
         if number == before.batch:
-            return  # written, and then this process was killed before Spark heard of it
+            return  # the batch was written, but the process was killed before Spark recorded it
         if number != before.batch + 1:
             raise DefinitionError(
                 f"the checkpoint {self._checkpoint.path} is not whole: batch {number} after {before.batch}",
                 hint=AGAIN,
             )
-        # Spark passes over a file that is no longer there when a batch is made again, silently.
+        # When a batch is made again, Spark silently ignores a missing file.
         for file in self._checkpoint.files_of(number):
             if not file.exists():
                 raise DefinitionError("can no longer be read", file=file, hint=_GONE)
@@ -133,7 +133,7 @@ class _Batches:
         self._done.put(Batch(number, sum(one.lines for one in folded), alerts, touched, state))
 
     def _folded(self, rows: DataFrame) -> list[Folded]:
-        """What the workers make of the batch: a result for each service."""
+        """The workers' results of the batch, one for each service."""
         known, rules = self._spark.sparkContext.broadcast(self._state.courses), self._rules
         try:
             ordered = rows.repartition("site", "service").sortWithinPartitions(*_ORDER)
@@ -160,8 +160,8 @@ def _start(lines: DataFrame, checkpoint: Checkpoint, batches: _Batches, every_s:
 
 
 def _of_spark_alone(error: Exception, checkpoint: Checkpoint) -> FailoverError:
-    """The error to raise for one that came from none of our batches: a power cut may have damaged what Spark keeps,
-    and it only says which of its expectations failed."""
+    """The error to raise for an error outside of our batches. A power cut may have damaged Spark's files, and Spark's
+    message then only names the failed expectation."""
     fault = fault_of(error)
     if fault.hint:
         return fault
@@ -170,8 +170,8 @@ def _of_spark_alone(error: Exception, checkpoint: Checkpoint) -> FailoverError:
 
 
 def _looks(spark: SparkSession, readings: Place, batch_bytes: int) -> DataFrame:
-    """Each file that comes, whole."""
-    # Looking up files is work for one process here: as a job of as many tasks as files it takes seconds.
+    """Each new file, as one row."""
+    # One process searches for files: a Spark job with one task for each file would take seconds.
     spark.conf.set("spark.sql.sources.parallelPartitionDiscovery.threshold", "1000000")
     spark.conf.set("spark.sql.files.openCostInBytes", "65536")
     return (
@@ -185,7 +185,7 @@ def _looks(spark: SparkSession, readings: Place, batch_bytes: int) -> DataFrame:
 
 
 def lines_of(looks: DataFrame) -> DataFrame:
-    """The columns of ``pipeline.watch.fold.Row``, one row a line, of whole files."""
+    """One row for each line of the files, with the columns of ``pipeline.watch.fold.Row``."""
     written_at = F.col("_metadata.file_modification_time").cast("double").alias("written_at")
     files = looks.select(F.col("_metadata.file_name").alias("name"), written_at, "value")
     lines = files.select("name", "written_at", F.posexplode(F.split("value", "\n")).alias("number", "text"))
@@ -194,7 +194,7 @@ def lines_of(looks: DataFrame) -> DataFrame:
 
 
 def _end(query: StreamingQuery, batches: _Batches) -> None:
-    """End the query, and wait until no batch is being written any more."""
+    """End the query, and wait until no batch is being written."""
     with suppress(Py4JError, OSError):
         query.stop()
     with batches.busy:

@@ -1,6 +1,7 @@
-"""The part of a runbook that is about claims on whole sites, and the rows that the journal keeps of them.
+"""The part of a runbook with claims on whole sites, and the journal's rows about them.
 
-The rules for the rows are those of the product (``orchestrator.core.decide.granting``). Must never know a family.
+The rules for the rows are those of the product (``orchestrator.core.decide.granting``). This module must never know a
+family.
 """
 
 from __future__ import annotations
@@ -23,14 +24,14 @@ from orchestrator.core.run import Lane
 from orchestrator.model import events as ev
 from orchestrator.model.runbook import Runbook, Side
 
-# Of a run that ended before this walk.
+# The name of a run that ended before this walk.
 _EARLIER = "earlier"
 
 Grant = Callable[[Sequence[Row], ClaimSite, Party], Granted]
 
 
 def has_claims(runbook: Runbook) -> bool:
-    """Does it change anything that belongs to a whole site?"""
+    """Does the runbook change anything that belongs to a whole site?"""
     return any(step.claim is not None for step in runbook.steps)
 
 
@@ -40,8 +41,8 @@ def first_claim(runbook: Runbook) -> int:
 
 
 def claiming_part(runbook: Runbook) -> Runbook:
-    """``runbook`` without the steps after the last one that has a claim, or that can still lead to one: what is held is
-    claimed once more at the point of no return, and can be rolled back until then."""
+    """``runbook`` up to the last step that has a claim or can still lead to one. A held thing is claimed again at the
+    point of no return, and can be rolled back until then."""
     steps = runbook.steps
     end = max(place for place, step in enumerate(steps) if step.claim is not None)
     if any(step.claim == "hold" and step.undo is not None for step in steps):
@@ -51,7 +52,7 @@ def claiming_part(runbook: Runbook) -> Runbook:
 
 
 class Kept(NamedTuple):
-    """A row of one service. ``is_earlier``: a run that has ended changed it last."""
+    """A row of one service. ``is_earlier``: a run that has already ended was the last to change the row."""
 
     on: Side
     thing: str
@@ -63,8 +64,8 @@ Rows = tuple[Kept, ...]
 
 
 class Desk(NamedTuple):
-    """The journal's side of two lanes: ``runs`` is 1 if they are of one run, and 2 if each has its own. ``grant`` is the
-    product's rule, unless a control breaks it."""
+    """The journal's side of two lanes: ``runs`` is 1 if both lanes belong to one run, and 2 if each has its own run.
+    ``grant`` is the product's rule, unless a control breaks it on purpose."""
 
     runs: int
     grant: Grant = granted
@@ -72,7 +73,7 @@ class Desk(NamedTuple):
     def asked(
         self, who: int, rows: tuple[Rows, Rows], lanes: tuple[Lane, Lane], claim: ClaimSite
     ) -> tuple[Granted, Rows]:
-        """The answer to lane ``who``, and its rows from then on."""
+        """The answer to lane ``who``, and its rows afterwards."""
         found = [
             Row(str(of), f"service {of + 1}", _EARLIER if row.is_earlier else self._run(of), row.state, 0)
             for of in (0, 1)
@@ -93,8 +94,8 @@ class Desk(NamedTuple):
 
 
 def settled(rows: Rows, runbook: Runbook, lane: Lane, events: Iterable[ev.Event]) -> Rows:
-    """The rows of a service after ``events`` of its lane, which is ``lane`` from then on. What is void because it is old
-    is left: all here is of one moment."""
+    """The rows of a service after ``events`` of its lane. ``lane`` is its state after them. Rows do not become void with
+    age, because everything here has the same moment."""
     steps = {step.id: step for step in runbook.steps if step.claim is not None}
     for event in events:
         step = steps.get(getattr(event, "step", ""))
@@ -109,7 +110,7 @@ def settled(rows: Rows, runbook: Runbook, lane: Lane, events: Iterable[ev.Event]
 
 
 def finished(rows: Rows, lane: Lane) -> Rows:
-    """The rows of a service once the run of its lane has ended."""
+    """The rows of a service after the run of its lane has ended."""
     if was_not_moved(lane.outcome):
         return tuple(row for row in rows if row.is_earlier)
     if lane.outcome in (ev.Outcome.DONE, ev.Outcome.ESCALATED):

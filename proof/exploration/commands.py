@@ -1,8 +1,8 @@
-"""The commands of an operator's own (``run``, ``ensure``), beside the pair of any family.
+"""The operator's own commands (``run``, ``ensure``), added to the pair of any family.
 
-What a command does no one but its author knows. One without an ``expect`` is done or not, and changes nothing that is
-read. One that a reading of the pair proves does what an action of the family would do that makes that reading so; if
-there is none, the runbook is not explored. Must never make a reading so by itself.
+Only its author knows the effect of a command. A command without an ``expect`` is done or not done, and changes nothing
+that is read. A command with an ``expect`` has the effect of a family action that makes the expected reading true. If
+there is no such action, the runbook is not explored. A command must never make a reading true in any other way.
 """
 
 from __future__ import annotations
@@ -21,12 +21,12 @@ ACTIONS = frozenset({"run", "ensure"})
 
 
 def has_commands(runbook: Runbook) -> bool:
-    """Does it run any?"""
+    """Does the runbook run any such command?"""
     return any(True for _ in _proofs(runbook))
 
 
 def _proofs(runbook: Runbook) -> Iterator[tuple[Do, tuple[Check, ...]]]:
-    """Every command with what is to show that it was done."""
+    """Every command, with the checks that show that it was done."""
     for step in runbook.steps:
         if step.do is not None and step.do.action in ACTIONS:
             yield step.do, step.expect
@@ -35,7 +35,7 @@ def _proofs(runbook: Runbook) -> Iterator[tuple[Do, tuple[Check, ...]]]:
 
 
 class Commanded(NamedTuple, Generic[P]):
-    """A pair, and the commands that were done, in their order."""
+    """A pair, and the commands that were done, in the order in which they were done."""
 
     pair: P
     done: tuple[Change, ...] = ()
@@ -69,7 +69,7 @@ class _Live(NamedTuple, Generic[P, E]):
 
 
 class _Sharing(NamedTuple, Generic[P]):
-    """Commands are of one service alone."""
+    """Commands belong to one service alone."""
 
     inner: Sharing[P]
 
@@ -100,7 +100,7 @@ class Commanding(Generic[P, E]):
             self._learn(runbook, do, checks)
 
     def _learn(self, runbook: Runbook, do: Do, checks: tuple[Check, ...]) -> None:
-        """Find what a command does that these checks show."""
+        """Finds the effect of a command that makes these checks true."""
         command = change_of(do)
         if not checks or command in self._as or unexplored(runbook, self.words):
             return
@@ -155,12 +155,13 @@ class Commanding(Generic[P, E]):
         return pair if change in pair.done else pair._replace(done=done)
 
     def obey_half(self, pair: Commanded[P], change: Change) -> Commanded[P] | None:
-        """A command that fails half-way undoes what it did (docs/reference/inventory.md)."""
+        """A command that fails half-way undoes its own changes (docs/reference/inventory.md)."""
         half = None if change.action in ACTIONS else self._family.obey_half(pair.pair, change)
         return None if half is None else pair._replace(pair=half)
 
     def delays(self, change: Change) -> bool:
-        """The end of a command is waited for, and what it started ends with it (docs/reference/inventory.md)."""
+        """The program waits for the end of a command, and the processes that it started end with it
+        (docs/reference/inventory.md)."""
         return change.action not in ACTIONS and self._family.delays(change)
 
     def is_so(self, pair: Commanded[P], change: Change) -> bool:
@@ -198,7 +199,7 @@ _ANY: Mapping[str, None] = {"command": None}
 
 
 def _changes(side: int, actions: Mapping[str, Mapping[str, Any]]) -> Iterator[Change]:
-    """Every change that a family knows on one side; those of a single item are left out."""
+    """Every change that a family knows on one side, without those of a single item."""
     for action, arguments in actions.items():
         for name, values in arguments.items():
             for value in values:

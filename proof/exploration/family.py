@@ -1,7 +1,7 @@
-"""What a family of services has to tell for the walk: a model of its pair, and its own promises.
+"""The protocols that a family of services implements for the walk: a model of its pair, and its own promises.
 
-A model is a small thing with rules of its own, taken from the documents: immutable, hashable, nothing random. It must
-never know which step is asking, nor what a step expects. A side is 0 (source) or 1 (target), the sides that a run fixes.
+A model is small and has its own rules, taken from the documents. It is immutable, hashable and not random. It must never
+know which step asks, nor the expectations of a step. A side is 0 (source) or 1 (target), the sides that a run fixes.
 """
 
 from __future__ import annotations
@@ -38,30 +38,30 @@ class Change(NamedTuple):
 
 
 def change_of(do: Do) -> Change:
-    """The change that a runbook speaks of."""
+    """The change that an action of a runbook describes."""
     return Change(SIDE_NAMES.index(do.on), do.action, tuple(sorted(do.args.items())))
 
 
 class Moment(Protocol):
-    """One moment of a pair. ``late``: a change that was obeyed and has yet to land."""
+    """One moment of a pair. ``late``: a change that was obeyed and has not taken effect yet."""
 
     @property
     def late(self) -> Change | None: ...
 
     def with_late(self, change: Change | None) -> Self:
-        """The same moment, with another change on its way, or none."""
+        """The same moment, with another late change, or with none."""
         ...
 
 
 class Evidence(Protocol):
-    """What a run has read, and what was decided in it, as far as the promises of the family ask for it."""
+    """The readings and decisions of a run, as far as the promises of the family need them."""
 
     def noted(self, event: ev.Observed) -> Self:
-        """With what a round of readings shows."""
+        """The evidence after a round of readings."""
         ...
 
     def decided(self, event: ev.GateDecided) -> Self:
-        """With a decision of a person."""
+        """The evidence after a decision of a person."""
         ...
 
 
@@ -70,12 +70,13 @@ E = TypeVar("E", bound=Evidence)
 # For protocols whose values are only written or only read.
 _P_in = TypeVar("_P_in", bound=Moment, contravariant=True)
 
-# What happens, where it leads, and whether it is the world's own course (or a mishap, or a person's doing).
+# A description, the pair afterwards, and whether the world moves by itself (False: a mishap, or a person's act).
 Move = tuple[str, P, bool]
 
 
 class Live(Protocol[P, E]):
-    """What can still matter to a lane. Two states that differ in nothing else go the same way.
+    """The parts of a state that can still matter to a lane. Two states that differ only in other parts lead to the same
+    states.
 
     ``reverts``: the lane can still roll back. ``rulings``: decisions on items may still be checked.
     """
@@ -87,17 +88,18 @@ class Live(Protocol[P, E]):
     def rulings(self) -> bool: ...
 
     def pair(self, pair: P) -> P:
-        """``pair`` without what can no longer matter."""
+        """``pair`` without the parts that can no longer matter."""
         ...
 
     def evidence(self, evidence: E) -> E:
-        """``evidence`` without what can no longer matter."""
+        """``evidence`` without the parts that can no longer matter."""
         ...
 
 
 class Words(NamedTuple):
-    """The words a model knows: readings with their fields, readings with those of their items, comparisons, actions with
-    the values of their arguments (None: any). Other words would read as unknown for ever, which explores nothing."""
+    """The words that a model knows: the fields of each reading, the item fields of each reading, comparisons, and actions
+    with the values of their arguments (None: any). Other words would always read as unknown, and the walk would explore
+    nothing."""
 
     fields: Mapping[str, frozenset[str]]
     items: Mapping[str, frozenset[str]]
@@ -106,31 +108,33 @@ class Words(NamedTuple):
 
 
 class Sharing(Protocol[P]):
-    """What two services of one pair of sites share. ``Any`` is what the family keeps it in, a value that can be a key."""
+    """The parts that two services of one pair of sites share. ``Any`` is the family's own type for the shared part. Its
+    values are hashable."""
 
     def around(self, pair: P) -> Any:
-        """What of ``pair`` is not the service's own."""
+        """The part of ``pair`` that does not belong to the service alone."""
         ...
 
     def shows(self, pair: P, *, relies: bool) -> Any:
-        """What is around another service beside this one; ``relies``: this one relies on what is shut at the source."""
+        """The shared part as another service sees it beside this one. ``relies``: this service relies on shut doors at
+        the source."""
         ...
 
     def beside(self, pair: P, around: Any) -> P:
-        """``pair`` with that around it."""
+        """``pair`` with ``around`` as its shared part."""
         ...
 
     def relied_on(self, pair: P) -> tuple[tuple[Side, str], ...]:
-        """On what a service that is in this moment relies, since an earlier run: sides and actions."""
+        """The things on which a service in this moment relies since an earlier run, as sides and actions."""
         ...
 
 
 class Family(Protocol[P, E]):
     """One family of services.
 
-    ``adapter``: the built-in one that declares its actions; empty: any of the family. ``half``: what
-    has obeyed when only a part of a device did.
-    ``sharing``: what two services share; None: a pair of sites is of one service alone.
+    ``adapter``: the built-in adapter that declares its actions; empty: any adapter of the family. ``half``: the words for
+    a partial effect on a device. ``sharing``: the part that two services share; None: a pair of sites has only one
+    service.
     """
 
     name: str
@@ -144,25 +148,25 @@ class Family(Protocol[P, E]):
         ...
 
     def unexplored(self, runbook: Runbook) -> list[str]:
-        """What of ``runbook`` the model does not know; empty when it can be explored."""
+        """The words of ``runbook`` that the model does not know. Empty if the runbook can be explored."""
         ...
 
     def harmless(self, runbook: Runbook) -> list[str]:
-        """The actions and commands that are taken to change nothing that is read: what they do is not declared, and no
-        reading is to prove it."""
+        """The actions and commands that are assumed to change nothing that is read. Their effects are not declared, and
+        no reading has to prove them."""
         ...
 
     def starts(self, runbook: Runbook) -> Iterator[tuple[str, P]]:
-        """Where to start, each with its name: the moments in which a person may reach for ``runbook``, fitting or
-        not. What it never speaks of is left as it should be."""
+        """The starts, each with its name: the moments in which a person may use ``runbook``, fitting or not. Everything
+        that the runbook never mentions is in its normal state."""
         ...
 
     def evidence(self, runbook: Runbook) -> E:
-        """Before anything was read."""
+        """The evidence before anything was read."""
         ...
 
     def live(self, runbook: Runbook, lane: Lane) -> Live[P, E]:
-        """What can still matter to ``lane``."""
+        """The parts of a state that can still matter to ``lane``."""
         ...
 
     # --- the device ---------------------------------------------------------------------------------------------------
@@ -172,60 +176,61 @@ class Family(Protocol[P, E]):
         ...
 
     def read(self, pair: P, side: int, reading: str) -> Reading:
-        """One reading of one side, as it is."""
+        """One true reading of one side."""
         ...
 
     def blank(self, reading: str) -> Reading | None:
-        """The reading with nothing told; None where that is no case of its own."""
+        """The reading with all values unknown. None if that is not a separate case."""
         ...
 
     def obey(self, pair: P, change: Change) -> P | None:
-        """The pair once ``change`` has taken effect; None when the device refuses it by its own rules."""
+        """The pair after ``change`` has taken effect. None if the device refuses the change by its own rules."""
         ...
 
     def obey_half(self, pair: P, change: Change) -> P | None:
-        """The pair once a part of the device has obeyed; None for what has no parts."""
+        """The pair after only a part of the device has obeyed. None if the action has no parts."""
         ...
 
     def delays(self, change: Change) -> bool:
-        """May it take effect after the device has answered, or has not?"""
+        """May the change take effect late, whether or not the device has answered?"""
         ...
 
     def is_so(self, pair: P, change: Change) -> bool:
-        """Is what ``change`` does the case, in part at least?"""
+        """Does the effect of ``change`` hold, at least in part?"""
         ...
 
     def drifts(self, pair: P, asked: frozenset[str], looks: frozenset[str]) -> Iterable[Move[P]]:
-        """What may happen to the pair before readings are answered, one thing at a time. ``asked``: their names and
-        sides; ``looks``: the fields that matter in this step. What could not show may wait until it can."""
+        """The things that may happen to the pair before readings are answered, one at a time. ``asked``: the names and
+        sides of the readings; ``looks``: the fields that matter in this step. A thing that no reading can show may wait
+        until one can."""
         ...
 
     def claims(self, pair: P, side: int, wish: str) -> tuple[bool, bool, P]:
-        """The journal's answer to a claim on what a whole site has: is it granted, is whoever is in the way another
-        lane that is still under way, and the pair from then on."""
+        """The journal's answer to a claim on a thing of a whole site. Returns whether the claim is granted, whether the
+        obstacle is another lane that is still under way, and the pair afterwards."""
         ...
 
     # --- its promises -------------------------------------------------------------------------------------------------
 
     def forbids(self, evidence: E, change: Change, *, undo: bool) -> list[str]:
-        """The rules that deciding upon ``change`` breaks, by what is known; ``undo``: it takes a step back."""
+        """The rules that the decision for ``change`` breaks, by the evidence. ``undo``: the change rolls back a step."""
         ...
 
     def harms(self, evidence: E, before: P, after: P, change: Change, *, undo: bool) -> list[str]:
-        """The rules that ``change`` breaks by taking effect, by how things are."""
+        """The rules that ``change`` breaks by taking effect, by the true state."""
         ...
 
     def booked(self, evidence: E, before: P, after: P, change: Change) -> E:
-        """The evidence after ``change`` was obeyed, as far as the promises ask what was done."""
+        """The evidence after ``change`` was obeyed, as far as the promises need past changes."""
         ...
 
     def leaves(self, evidence: E, pair: P, outcome: ev.Outcome) -> list[str]:
-        """The rules that ending here breaks, by how things are."""
+        """The rules that an end in this state breaks, by the true state."""
         ...
 
 
 def complete_pending(family: Family[P, E], pair: P) -> P:
-    """The pair once what was obeyed has taken effect."""
+    """The pair after its late change, if any, has taken effect."""
     if pair.late is None:
         return pair
     rest = pair.with_late(None)

@@ -1,4 +1,4 @@
-"""One service of two: its half of a state, a step of it, and what of the pair still matters to it."""
+"""One service of two: its half of a state, its steps, and the part of the pair that still matters to it."""
 
 from __future__ import annotations
 
@@ -11,8 +11,9 @@ from proof.exploration.ways import Kind, Node
 
 
 class Half(NamedTuple, Generic[P, E]):
-    """One service. ``rows``: what the journal keeps of it. ``relied``: it relies on what an earlier run shut, and has
-    not asked to give that up. ``left``: it has asked to give up what it holds, and has not claimed it since."""
+    """One service. ``rows``: the journal's rows about it. ``relied``: the service relies on doors that an earlier run
+    shut, and has not asked to give that up. ``left``: it has asked to give up the things that it holds, and has not
+    claimed them again."""
 
     node: Node[P, E]
     rows: Rows = ()
@@ -25,8 +26,8 @@ Both = tuple[int, int]
 
 
 class Step(NamedTuple):
-    """What one service may do, whatever the other one does: the way, and the half it leads to. ``is_world``: it is
-    none of the lane's own doing."""
+    """A step of one service, independent of the other service: the way, and the half afterwards. ``is_world``: the world
+    caused the step, not the lane."""
 
     what: str
     by: Kind
@@ -37,7 +38,7 @@ class Step(NamedTuple):
 
 
 class SharedLive(NamedTuple, Generic[P, E]):
-    """What matters to a lane; but what belongs to the sites matters to both."""
+    """The parts that matter to a lane. The shared part of the sites matters to both lanes."""
 
     inner: Live[P, E]
     sharing: Sharing[P]
@@ -58,5 +59,5 @@ class SharedLive(NamedTuple, Generic[P, E]):
 
     @staticmethod
     def plain(live: Live[P, E]) -> Live[P, E]:
-        """What matters to one lane alone."""
+        """The parts that matter to one lane alone."""
         return live.inner if isinstance(live, SharedLive) else live

@@ -1,8 +1,8 @@
-"""What may never happen, checked at each step of the walk: the promises of the product, over plain facts.
+"""Checks at each step of the walk that no forbidden thing happens: the promises of the product, over plain facts.
 
-Two kinds of facts: what was *read* in this run (evidence), and how the model *is* (truth). A change is judged twice,
-when it is decided upon, by the evidence, and when it takes effect, by the truth. What serving, drained or confirmed
-mean is for the family to say. Must never ask a decision anything.
+There are two kinds of facts: those *read* in this run (evidence), and the state of the model (truth). A change is judged
+twice: by the evidence when it is decided, and by the truth when it takes effect. The family defines serving, drained and
+confirmed. The judge must never use the code that decides.
 """
 
 from __future__ import annotations
@@ -18,10 +18,10 @@ from proof.exploration.family import SIDE_NAMES, Change, E, Family, P, change_of
 
 
 class Account(NamedTuple, Generic[E]):
-    """What the run has seen and done so far.
+    """The run's readings and changes so far.
 
-    ``changes``: steps that changed what can be undone. ``obeyed``: changes in force that must not be sent twice.
-    ``changed``: something that nothing undoes.
+    ``changes``: steps that made a change which can be undone. ``obeyed``: changes in force that must not be sent twice.
+    ``changed``: a change was made that nothing undoes.
     """
 
     evidence: E
@@ -31,7 +31,7 @@ class Account(NamedTuple, Generic[E]):
 
 
 class Act(NamedTuple):
-    """An intended action: the change, the step it belongs to, and whether it takes that step back."""
+    """An intended action: the change, its step, and whether it rolls back that step."""
 
     change: Change
     step: str
@@ -48,7 +48,7 @@ class Judge(Generic[P, E]):
         self._actions = actions
 
     def begin(self) -> Account[E]:
-        """Before anything was read."""
+        """The account before anything was read."""
         return Account(self._family.evidence(self._runbook))
 
     # --- by the evidence ------------------------------------------------------------------------------------------
@@ -56,7 +56,7 @@ class Judge(Generic[P, E]):
     def recorded(
         self, account: Account[E], pair: P, events: Iterable[ev.Event], *, unattended: bool
     ) -> tuple[Account[E], list[str]]:
-        """The account after ``events``, and the rules they break. ``unattended``: no one was there to decide."""
+        """The account after ``events``, and the rules they break. ``unattended``: there was no operator to decide."""
         broken: list[str] = []
         for event in events:
             match event:
@@ -91,17 +91,18 @@ class Judge(Generic[P, E]):
         return broken
 
     def _in_force(self, account: Account[E], pair: P) -> list[str]:
-        """The changes that no one else has undone meanwhile, and those that are yet to land."""
+        """The changes that nobody else has undone meanwhile, and those that have not taken effect yet."""
         landed = complete_pending(self._family, pair)
         return [step for step in account.changes if self._family.is_so(landed, self._change_of(step))]
 
     def _not_left(self, account: Account[E]) -> tuple[str, ...]:
-        """The changes but those of a whole site: the run may leave what was perhaps so before."""
+        """The changes without those of a whole site. The run may leave such a change, because it perhaps existed before
+        the run."""
         return tuple(step for step in account.changes if self._steps[step].claim != "hold")
 
     def _change_of(self, step: str) -> Change:
         do = self._steps[step].do
-        assert do is not None  # only a step with one changes anything
+        assert do is not None  # only a step with an action changes anything
         return change_of(do)
 
     def _ended(self, account: Account[E], pair: P, event: ev.LaneEnded) -> list[str]:
@@ -133,7 +134,7 @@ class Judge(Generic[P, E]):
     # --- by the truth ---------------------------------------------------------------------------------------------
 
     def took_effect(self, account: Account[E], before: P, after: P, act: Act) -> tuple[Account[E], list[str]]:
-        """The account after ``act`` was obeyed, and the rules that this breaks."""
+        """The account after ``act`` was obeyed, and the rules that its effect breaks."""
         broken = self._family.harms(account.evidence, before, after, act.change, undo=act.undo)
         return self._booked(account, before, after, act), broken
 
@@ -153,13 +154,14 @@ class Judge(Generic[P, E]):
 
 
 def _replaces(spec: ActionSpec, change: Change, earlier: Change) -> bool:
-    """Was the opposite sent since? Then the same once more is no repetition."""
+    """Does ``change`` replace ``earlier``? After the opposite change, sending the earlier one again is not a
+    repetition."""
     return earlier == change or (
         spec.inverse is not None and (earlier.side, earlier.action) == (change.side, change.action)
     )
 
 
 def act_of(event: ev.ActionIntended) -> Act:
-    """The action an event intends."""
+    """The action that an event intends."""
     change = Change(SIDE_NAMES.index(event.on), event.action, tuple(sorted(event.args.items())))
     return Act(change, event.step, event.undo)

@@ -1,10 +1,10 @@
-"""The real decisions as an automaton: lanes in canonical form, and where each stimulus leads. Time is abstracted.
+"""The real decisions as an automaton: lanes in canonical form, and the effect of each stimulus. Time is abstracted.
 
-A lane's moments are kept as ages, cut down to the deadlines of its step that they have passed: what is left of a
-duration is whether it is over. Texts, numbers of intents and who decided are taken out, since no decision checks
-them. Each step from one canonical lane to the next is made once, by ``decide`` and the fold, and remembered.
+A lane's moments are kept as ages, reduced to the deadlines of its step that have passed. Of a duration, only the fact
+that it is over is kept. Texts, numbers of intents and names of persons are removed, because no decision checks them. Each
+step from one canonical lane to the next is computed once, by ``decide`` and the fold, and remembered.
 
-Must never decide anything itself: what follows from a stimulus is what ``decide`` says.
+This module must never decide anything itself. Only ``decide`` determines the effect of a stimulus.
 """
 
 from __future__ import annotations
@@ -23,9 +23,9 @@ from proof.exploration.family import E, Live, P
 from proof.exploration.rounds import NOW
 
 SERVICE = "service"
-# A deadline is passed by this much: some are compared with "at least", others with "more than".
+# A deadline is exceeded by this many seconds: some are compared with "at least", others with "more than".
 _PAST = 0.001
-# A lane that decides more than this at once decides in a circle, as in the engine.
+# A lane that makes more decisions than this at once is in an endless loop, as in the engine.
 _DECISIONS_MAX = 200
 
 Stimulus = tuple[object, ...]
@@ -41,9 +41,9 @@ Follow = Callable[[ev.Plan, Lane, ev.GateOpened, ev.Ruling], tuple[ev.Event, ...
 
 
 class Turn(NamedTuple):
-    """Where a stimulus leads: the next lane's number, and everything recorded on the way.
+    """The effect of a stimulus: the next lane's number, and all events recorded on the way.
 
-    ``broken``: the core raised an error instead; its text.
+    ``broken``: the text of an error that the core raised instead.
     """
 
     lane: int
@@ -53,11 +53,11 @@ class Turn(NamedTuple):
 
 @dataclass(frozen=True)
 class LaneState(Generic[P, E]):
-    """A canonical lane and what it waits for. ``request``: a round of readings, or a claim, that it has asked for.
+    """A canonical lane and its requests. ``request``: the round of readings, or the claim, that the lane has asked for.
 
-    ``can_wait``: something happens after a while, so that time may pass. ``deadlines``: ages that matter, ascending.
-    ``settle``: after so many seconds an effect can no longer come. ``looks``: the fields its step checks.
-    ``live``: what can still matter.
+    ``can_wait``: time may pass, because the lane decides again later. ``deadlines``: the ages that matter, ascending.
+    ``settle``: the number of seconds after which an effect can no longer come. ``looks``: the fields that its step
+    checks. ``live``: the parts that can still matter.
     """
 
     lane: Lane
@@ -70,7 +70,7 @@ class LaneState(Generic[P, E]):
 
     @property
     def can_resume(self) -> bool:
-        """Would a process that takes over do anything with it?"""
+        """Would a process that takes over do anything with this lane?"""
         return self.lane.status != "ready" and not self.lane.settled
 
 
@@ -90,11 +90,12 @@ class Lanes(Generic[P, E]):
         self._turns: dict[tuple[int, Stimulus], Turn] = {}
 
     def begin(self) -> Turn:
-        """The first lane, as it stands once it has started."""
+        """The first lane, after its start."""
         return self.turn(-1, (), lambda: self._advance(Lane(SERVICE), NOW, [], attended=True))
 
     def turn(self, number: int, stimulus: Stimulus, make: Callable[[], Turn]) -> Turn:
-        """What ``make`` says, asked once for each lane and stimulus. What the core raises is a finding, not an end."""
+        """The result of ``make``, called once for each lane and stimulus. An error of the core is a finding, and does not
+        end the walk."""
         key = (number, stimulus)
         found = self._turns.get(key)
         if found is None:
@@ -108,12 +109,12 @@ class Lanes(Generic[P, E]):
     # --- stimuli ------------------------------------------------------------------------------------------------------
 
     def answered(self, number: int, seen: tuple[ev.Seen, ...]) -> Turn:
-        """The round it asked for was answered."""
+        """The round that the lane asked for was answered."""
         standing = self.standings[number]
         assert standing.request is not None  # only a lane that asked is answered
         follows = standing.request.gauge if isinstance(standing.request, Observe) else None
         gauge = None if follows is None else number_left(follows, seen)
-        # What it holds is checked already; a walk makes very many of these.
+        # The values are checked already, and a walk makes very many of these events.
         event = ev.Observed.model_construct(mark=standing.lane.mark, seen=seen, gauge=gauge)
         return self._fold(standing.lane, [event])
 
@@ -124,24 +125,24 @@ class Lanes(Generic[P, E]):
         return self._fold(lane, [ev.ActionEnded(intent=intent, effect=effect, detail="as the device said")])
 
     def ruled(self, number: int, gate: ev.GateOpened, choice: Answer) -> Turn:
-        """A person chose."""
+        """A person chose ``choice`` at ``gate``."""
         lane = self.standings[number].lane
         ruling = ev.Ruling(choice=choice, reason="a reason", by="person")
         return self._fold(lane, list(self._follow(self._plan, lane, gate, ruling)))
 
     def nobody(self, number: int) -> Turn:
-        """No one is there to answer, now or, where nothing is decided yet, when the lane wants to look again."""
+        """Nobody answers: now or, if nothing is decided yet, at the moment when the lane wants to read again."""
         lane = self.standings[number].lane
         move = self._decide(self._plan, lane, NOW, attended=False)
         is_early = not move.events and not move.requests and move.wake is not None
         return self._advance(lane, max(move.wake or NOW, NOW) if is_early else NOW, [], attended=False)
 
     def called_off(self, number: int) -> Turn:
-        """A person asks to abort it."""
+        """A person asks to abort the lane."""
         return self._fold(self.standings[number].lane, [_ABORT])
 
     def resumed(self, number: int, *, abort: bool) -> Turn:
-        """The process died and another one takes over, as ``Engine._opening`` records it."""
+        """The process died and another process takes over, as ``Engine._opening`` records it."""
         lane = self.standings[number].lane
         events: list[ev.Event] = [
             ev.ActionEnded(intent=intent.number, effect=Effect.DOUBTFUL, detail="the process ended")
@@ -151,7 +152,7 @@ class Lanes(Generic[P, E]):
         return self._fold(lane, [*events, _ABORT] if abort else events)
 
     def waited(self, number: int, seconds: float | None) -> Turn:
-        """Time passed: until the lane wants to look again (None), or a longer while."""
+        """Time passed: until the lane wants to read again (None), or ``seconds``."""
         lane = self.standings[number].lane
         if seconds is not None:
             return self._advance(lane, NOW + seconds, [], attended=True)
@@ -206,7 +207,7 @@ _ABORT = ev.AbortAsked(by="person", reason="a reason")
 
 
 def _asks_of(request: Observe | ClaimSite | None) -> object:
-    """What tells requests apart, whichever lane they are of."""
+    """The key of a request, independent of its lane."""
     match request:
         case Observe():
             return request.asks, request.gauge, request.after
@@ -221,7 +222,8 @@ _RULING = ev.Ruling(choice="stop", reason="", by="person")
 
 
 class Ages(NamedTuple):
-    """The durations that a decision in a step compares an age with, each just passed, by what they are counted from."""
+    """The durations with which a decision in a step compares an age, grouped by the moment from which they count. Each is
+    increased a little, so that it has just passed."""
 
     stage: tuple[float, ...] = ()
     step: tuple[float, ...] = ()
@@ -235,12 +237,12 @@ class Ages(NamedTuple):
 
     @classmethod
     def of(cls, step: Step | None) -> Ages:
-        """Those of one step."""
+        """The durations of one step."""
         if step is None:
             return cls()
         effect = (step.settle, step.within) if step.do is not None else ()
         each = step.for_each is not None
-        # Nothing is decided in advance here, so that only what waits unattended is bounded by it.
+        # Nothing is decided in advance here, so ``wait_at_most`` bounds only rules that wait unattended.
         rules = [rule for rule in (step.when_guard_breaks, step.when_stalled) if rule is not None]
         waits = [rule.wait_at_most for rule in rules if rule.unattended == "wait"]
         return cls(
@@ -257,7 +259,7 @@ class Ages(NamedTuple):
 
     @property
     def all(self) -> tuple[float, ...]:
-        """Every one of them, ascending."""
+        """All durations, ascending."""
         return tuple(sorted({seconds for ages in self for seconds in ages}))
 
 
@@ -281,7 +283,8 @@ def looked_at(step: Step) -> frozenset[str]:
 
 
 def _canonical(lane: Lane, now: float, ages: Ages, *, is_asking: bool) -> Lane:
-    """The same lane as far as any decision can tell, as of ``NOW``. A round that is asked for replaces the last one."""
+    """The same lane as far as any decision can tell, with ``NOW`` as its present. A requested round replaces the last
+    one."""
     is_timed = lane.stage in (Stage.REQUIRE, Stage.MAIN, Stage.PROVE) and not lane.ended
     is_fresh = lane.seen_mark == lane.mark and not lane.ended and not is_asking
 
@@ -305,7 +308,7 @@ def _canonical(lane: Lane, now: float, ages: Ages, *, is_asking: bool) -> Lane:
         if ages.waiting and lane.waiting_since is not None
         else None,
         goal_since=None if lane.goal_since is None else moment(lane.goal_since, ages.goal),
-        # The lowest number is all that the next one is compared with.
+        # The next number is compared only with the lowest one.
         gauge=((moment(lane.gauge[-1][0], ages.known), lane.gauge[-1][1] if lane.low is None else lane.low),)
         if lane.gauge
         else (),
@@ -329,7 +332,8 @@ def _canonical(lane: Lane, now: float, ages: Ages, *, is_asking: bool) -> Lane:
 
 
 def _intents(lane: Lane, moment: Callable[[float], float]) -> tuple[int, tuple[Intent, ...]]:
-    """Attempts that count against the limit, and of the earlier ones each kind once: what happened, not how often."""
+    """The attempts that count against the limit, and each kind of earlier attempt once. Only the kind of an earlier
+    attempt matters, not the number."""
     earlier: dict[object, Intent] = {}
     for intent in lane.intents[: lane.attempts_from]:
         kept = replace(intent, number=0, attempt=1, at=NOW, ended_at=moment(intent.ended_at), detail="")
@@ -344,7 +348,7 @@ def _intents(lane: Lane, moment: Callable[[float], float]) -> tuple[int, tuple[I
 
 
 def _key(lane: Lane) -> object:
-    """What tells canonical lanes apart; a ``Lane`` holds a mapping and cannot be a key itself."""
+    """The key of a canonical lane. A ``Lane`` holds a mapping and cannot be a key itself."""
     parts = dict(vars(lane))
     parts["rulings"] = tuple((place, ruling.choice) for place, ruling in lane.rulings.items())
     parts["seen"] = tuple((one.on, one.reading, one.value, one.failure) for one in lane.seen)

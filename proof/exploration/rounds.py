@@ -1,5 +1,5 @@
-"""How a round of readings may be answered: as it is, not at all, or with values left out. Must never know which step is
-asking."""
+"""The ways in which a round of readings may be answered: truly, not at all, or with values left out. This module must
+never know which step asks."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from orchestrator.model.readings import Reachability
 from orchestrator.model.runbook import Side
 from proof.exploration.family import SIDE_NAMES, E, Family, P
 
-# When everything is read, seconds: a lane in canonical form is as of this moment.
+# The moment of every reading, in seconds. A lane in canonical form has this moment as its present.
 NOW = 1_000_000_000.0
 
 Ask = tuple[Side, str]
@@ -21,7 +21,7 @@ _CLOSED = Failure(kind="AuthenticationFailed", text="the account is not accepted
 
 
 def rounds(family: Family[P, E], pair: P, asks: Sequence[Ask]) -> Iterator[tuple[str, tuple[Seen, ...]]]:
-    """Every way in which one round of ``asks`` may be answered; the first is the truth."""
+    """Every way in which one round of ``asks`` may be answered. The first one is the truth."""
     yield "", tuple(_seen(ask, *_truth(family, pair, ask)) for ask in asks)
     for name in dict.fromkeys(on for on, _ in asks):
         if not any(_is_had(family, pair, ask) for ask in asks if ask[0] == name):

@@ -1,11 +1,11 @@
-"""What may never happen, in words: the code of each rule is stable for machines."""
+"""The rules for what must never happen, in words. The code of each rule is stable for machines."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 
 RULES: Mapping[str, str] = {
-    # Of every family; what serving, confirmed and drained mean is the family's.
+    # For every family. The family defines serving, confirmed and drained.
     "two-active": "an action of this run makes a second site serve",
     "promoted-unconfirmed": "a site is made to serve, and nothing shows that its mate cannot serve against it",
     "promoted-while-heard": "the target is made to serve, and nothing shows that it no longer hears from a source that is"

@@ -1,7 +1,7 @@
 """The walk: breadth first over lane, pair and account, so that the first counter-example is the shortest.
 
-States that no decision and no rule can tell apart are one. The order is fixed, so that two walks say the same. Must
-never stop early in silence: what was not checked is told (``is_exhausted``).
+States that no decision and no rule can tell apart count as one. The order is fixed, so that two walks give the same
+result. A walk must never stop early silently: ``is_exhausted`` tells whether states remain unchecked.
 """
 
 from __future__ import annotations
@@ -25,12 +25,12 @@ from proof.exploration.rules import RULES
 from proof.exploration.vocabulary import dos_of
 from proof.exploration.ways import N, Way, Ways
 
-# So many attempts stand for all: the first one, and another one.
+# Two attempts represent any number: the first one and a repeated one.
 _ATTEMPTS = 2
 
 
 class Bounds(NamedTuple):
-    """Where a walk stops: at so many states, disturbances, rules found broken."""
+    """The limits of a walk: the number of states, of disturbances, and of rules found broken."""
 
     states: int
     disturbances: int
@@ -42,7 +42,7 @@ Arrival = tuple[int, Way[N]]  # from which state
 
 @dataclass(frozen=True)
 class Counterexample:
-    """A broken rule, and the shortest way there: what happened, and what was recorded then."""
+    """A broken rule, and the shortest way there: each transition with the events recorded for it."""
 
     rule: str
     start: str
@@ -51,10 +51,10 @@ class Counterexample:
 
 @dataclass
 class Exploration:
-    """What a walk found. ``depth``: of the farthest state that was checked, in transitions from a start.
+    """The result of a walk. ``depth``: the distance of the farthest checked state, in transitions from a start.
 
-    ``disturbances``: everything with at most so many of them was checked; -1: nothing is complete. ``is_exhausted``:
-    with any number of them.
+    ``disturbances``: all ways with at most this many disturbances were checked (-1: nothing is complete).
+    ``is_exhausted``: all ways with any number of disturbances were checked.
     """
 
     runbook: str
@@ -80,11 +80,11 @@ def explore(
     follow: Follow = apply_ruling,
     family: Family[Any, Any] | None = None,
 ) -> Exploration:
-    """Walk through ``runbook`` from all starts until everything was seen or a bound is reached. ``examples_max``: it is
-    enough once so many rules are found broken.
+    """Walk through ``runbook`` from all starts until everything was seen or a bound is reached. ``examples_max``: the
+    walk stops after this many rules were found broken.
 
-    ``actions``: their declarations; without one for each action nothing is explored. ``decide`` and ``follow`` are the
-    core's, unless a control breaks them. ``family``: the model; None: the one that fits.
+    ``actions``: the declarations of the actions. If one is missing, nothing is explored. ``decide`` and ``follow`` are
+    the core's, unless a control breaks them on purpose. ``family``: the model; None: the model that fits best.
     """
     family = fitting(runbook) if family is None else family
     undeclared = [f"action {do.action}" for do in dos_of(runbook) if do.action not in actions]
@@ -101,7 +101,7 @@ def explore(
 
 
 def plan_of(runbook: Runbook) -> ev.Plan:
-    """A plan for one service of a pair of nothing but names; a step is tried twice at most."""
+    """A plan for one service of a pair that consists of names only. A step is tried at most twice."""
     steps = tuple(step.model_copy(update={"attempts": min(step.attempts, _ATTEMPTS)}) for step in runbook.steps)
     sites = {name: {"adapter": "model", "devices": [{"name": name, "address": name}]} for name in SIDE_NAMES}
     pair = {"name": "pair", "sites": list(SIDE_NAMES), "services": [SERVICE]}
@@ -116,18 +116,18 @@ def plan_of(runbook: Runbook) -> ev.Plan:
 
 
 class Walkable(Protocol[N]):
-    """What is walked through: states, and where each leads."""
+    """The object of a walk: states, and the ways from each state."""
 
     def of(self, node: N, *, undisturbed: bool = False) -> Iterable[Way[N]]:
         """Everything that may happen in ``node``, or everything that is no disturbance."""
         ...
 
     def outcome(self, node: N) -> str | None:
-        """What it ended with; None while it continues."""
+        """The outcome of ``node``. None while it continues."""
         ...
 
     def key(self, node: N) -> Hashable:
-        """What tells states apart: two states with one key lead to the same."""
+        """The key of a state. Two states with the same key lead to the same states."""
         ...
 
 
@@ -146,11 +146,12 @@ class Walk(Generic[N]):
             "calm": (array("i"), array("i")),
             "choice": (array("i"), array("i")),
         }
-        self._open: set[int] = set()  # not expanded: what lies behind is not known
+        self._open: set[int] = set()  # not expanded: the states behind them are not known
         self._ended: list[int] = []
 
     def run(self, beginnings: Iterable[Way[N]]) -> None:
-        """Everything with no disturbance first, then with one, then with two: the fewest make the best example."""
+        """Walks the ways without disturbances first, then those with one, then with two. The fewest make the best
+        example."""
         queue: deque[int] = deque()
         for way in beginnings:
             self._arrive(queue, -1, way)
@@ -181,7 +182,8 @@ class Walk(Generic[N]):
         return self._result.disturbances == self._bounds.disturbances
 
     def _spread(self, queue: deque[int], disturbed: deque[Arrival[N]]) -> None:
-        """Continue from all of ``queue`` without a disturbance; those that follow are kept for later, if there is one."""
+        """Continue from all of ``queue`` without a disturbance. Keep the ways with a disturbance for the next round, if
+        there is one."""
         is_last = self._result.disturbances + 1 == self._bounds.disturbances
         while queue and not self._is_full:
             number = queue.popleft()
@@ -196,7 +198,7 @@ class Walk(Generic[N]):
         self._result.transitions += origin >= 0
         if way.broken:
             self._report(origin, way)
-            self._open.update({origin} - {-1})  # what follows a broken rule proves nothing
+            self._open.update({origin} - {-1})  # a state after a broken rule proves nothing
             return
         key = self._ways.key(way.node)
         number = self._nodes.get(key)
@@ -218,7 +220,7 @@ class Walk(Generic[N]):
             self._ended.append(number)
             self._result.ends[outcome] += 1
 
-    # --- what was found -------------------------------------------------------------------------------------------
+    # --- findings -------------------------------------------------------------------------------------------------
 
     def _report(self, origin: int, way: Way[N]) -> None:
         known = {one.rule for one in self._result.found}
@@ -235,22 +237,22 @@ class Walk(Generic[N]):
         return Counterexample(rule, ways[0][0].removeprefix("start: "), tuple(ways[1:]))
 
     def _is_ever_done(self) -> None:
-        """A runbook that can only refuse breaks no promise, and is of no use. What follows a broken rule is not known. Of
-        two services one that is done is enough."""
+        """Reports a runbook that can never be done. It breaks no promise, but is useless. If a rule is broken, the states
+        behind it are unknown, so nothing is reported. With two services, one that is done is enough."""
         if self._list and not self._result.found and not any("done" in end for end in self._result.ends):
             self._result.found.append(self._counterexample("never-done", 0))
 
     def _dead_ends(self) -> None:
-        """States from which no end is reached by calm ways and decisions, or by calm ways alone."""
+        """Reports states from which no end is reached by calm ways and decisions, or by calm ways alone."""
         for rule, kinds in (("dead-end", ("calm", "choice")), ("waits-unattended", ("calm",))):
             safe = self._reaching(kinds)
             first = next((number for number in range(len(self._list)) if not safe[number]), None)
             if first is not None:
                 self._result.found.append(self._counterexample(rule, first))
-                return  # what is a dead end with decisions is one without
+                return  # a dead end with decisions is also one without
 
     def _reaching(self, kinds: Iterable[str]) -> bytearray:
-        """For each state: is there a way of these kinds to an end, or to where the walk stopped?"""
+        """For each state: is there a way of these kinds to an end, or to a state where the walk stopped?"""
         before: dict[int, list[int]] = {}
         for kind in kinds:
             for origin, target in zip(*self._edges[kind], strict=True):

@@ -1,6 +1,6 @@
-"""A counter-example in words: what happened, one line each, by the ids that are in the runbook.
+"""Describes a counter-example in words: one line for each transition, with the ids of the runbook.
 
-Must never leave out what a person needs to follow it: step, outcome, decision, kill, and what was read.
+The description must never omit a fact that a person needs to follow it: step, outcome, decision, kill and readings.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from orchestrator.model.reading import Reading, describe, items_of
 from proof.exploration.rules import RULES
 from proof.exploration.search import Counterexample
 
-# What a line tells of a reading: what the models tell differently. Of others, every field that is known.
+# The fields of a reading that a line shows: those in which the models differ. For other readings, every known field.
 _SHOWN: Mapping[str, tuple[str, ...]] = {
     "replication": ("role", "bridge", "queue_bound"),
     "replication_queue": ("messages", "rejects_on_discard"),
@@ -35,7 +35,7 @@ _SHOWN: Mapping[str, tuple[str, ...]] = {
 
 
 def story(found: Counterexample) -> list[str]:
-    """The way to the broken rule, line by line; the last line says what is wrong."""
+    """The way to the broken rule, line by line. The last line names the broken rule."""
     lines = [f"at first: {found.start}"]
     for what, events in found.ways:
         who, named, told = what.rpartition(": ")

@@ -1,9 +1,9 @@
-"""Two lanes beside each other: two services of one pair of sites, each led by the real decisions, whose claims are
-answered by the real rules.
+"""Two lanes at the same time: two services of one pair of sites. The real decisions lead each lane, and the real rules
+answer their claims.
 
-A state is two halves, one a service, and each has its own lane, pair, account and rows; what belongs to the sites is
-the same in both. The way from a start to the first step with a claim is one transition: alone it is walked through
-elsewhere. Equal services are interchangeable, so that a state and its mirror image are one.
+A state has two halves, one for each service. Each half has its own lane, pair, account and rows. The part that belongs to
+the sites is the same in both. The way from a start to the first step with a claim is one transition, because the walk
+through one lane covers it. The services are interchangeable, so a state and its mirror image count as one.
 """
 
 from __future__ import annotations
@@ -67,7 +67,7 @@ class Together(Generic[P, E]):
     # --- states -------------------------------------------------------------------------------------------------------
 
     def begin(self, runbook: Runbook) -> Iterator[Way[Both]]:
-        """Every start that both services can be in: as ``runbook`` is explored alone, without what is there for
+        """Every start that both services can be in: the starts of ``runbook`` alone, without the parts that represent
         another service."""
         seen: set[Hashable] = set()
         starts = [(name, self._alone(pair)) for name, pair in self._family.starts(runbook)]
@@ -83,7 +83,7 @@ class Together(Generic[P, E]):
                 yield Way(f"start: {told}", "calm", both, ())
 
     def _alone(self, pair: P) -> P:
-        """Without what a model of one service has in place of another one."""
+        """``pair`` without the parts that represent another service."""
         around = self._sharing.around(pair)._replace(active=False, relies=False)
         return self._sharing.beside(pair, around)
 
@@ -102,7 +102,8 @@ class Together(Generic[P, E]):
         return _READY if half.node.lane < 0 else self._lanes.standings[half.node.lane].lane
 
     def _relies(self, half: Half[P, E]) -> bool:
-        """Was it moved behind something that is shut, or is it being moved, and no one has given that up?"""
+        """Does the service rely on a shut door? It was moved, or is being moved, behind that door and has not given that
+        up."""
         lane = self._lane(half)
         if half.relied or not lane.holds:
             return half.relied
@@ -112,8 +113,8 @@ class Together(Generic[P, E]):
         return is_moved or not is_back
 
     def _beside(self, one: int, other: int) -> Both:
-        """Both halves once ``one`` has moved: what it changed at the sites is so for the other one too. What matters to
-        neither of them any more is set aside."""
+        """Both halves after ``one`` has moved. Its changes at the sites also apply to the other half. Parts that matter
+        to neither half any more are removed."""
         other = self._fit(other, self._shows(one))
         one = self._fit(one, self._shows(other))
         mine, its, cut = self._around(one), self._cut(one), self._cut(other)
@@ -127,12 +128,12 @@ class Together(Generic[P, E]):
         return self._sharing.around(self._halves[number].node.pair)
 
     def _cut(self, number: int) -> Any:
-        """What is around it, as far as that can still matter to it."""
+        """The shared part, as far as it can still matter to this half."""
         node = self._halves[number].node
         if number not in self._cuts:
             live = SharedLive.plain(self._lanes.standings[node.lane].live) if node.lane >= 0 else None
             pair = node.pair if live is None else live.pair(node.pair)
-            # What it sees of the other service follows from that one alone.
+            # Its view of the other service follows from the other service alone.
             self._cuts[number] = self._sharing.around(pair)
         return self._cuts[number]
 
@@ -163,8 +164,8 @@ class Together(Generic[P, E]):
     # --- ways ---------------------------------------------------------------------------------------------------------
 
     def of(self, both: Both, *, undisturbed: bool = False) -> Iterator[Way[Both]]:
-        """See ``search.Walkable``. The world stands still between a reading and the command that relies on it: while
-        one service is told something, nothing happens in the readings of the other one."""
+        """See ``search.Walkable``. The world does not change between a reading and the command that relies on it: while
+        one service executes a command, nothing happens in the readings of the other service."""
         for who in (0, 1):
             steps = self._steps_of(both[who], undisturbed)
             is_still = bool(self._halves[both[1 - who]].node.acts)
@@ -178,7 +179,7 @@ class Together(Generic[P, E]):
             yield from self._interrupted(both)
 
     def _moved(self, both: Both, who: int, half: int) -> Both:
-        """Both once service ``who`` is ``half``; and a run whose lanes have all ended is finished."""
+        """Both halves after service ``who`` has become ``half``. A run whose lanes have all ended is finished."""
         moved, other = self._beside(half, both[1 - who])
         if self._desk.runs == 2:
             moved = self._finished(moved)
@@ -219,15 +220,15 @@ class Together(Generic[P, E]):
         return not lane.ended and lane.status != "reverting" and lane.step < self._first
 
     def _come(self, half: Half[P, E]) -> Iterator[Step]:
-        """Every undisturbed way to the first step with a claim, or to an end before it. A broken rule on it is found by
-        the walk through one lane."""
+        """Every undisturbed way to the first step with a claim, or to an end before that step. The walk through one lane
+        finds the rules that are broken on these ways."""
         begun = [self._ways.begin("", half.node.pair)] if half.node.lane < 0 else []
         todo: list[tuple[Node[P, E], tuple[ev.Event, ...]]] = (
             [(way.node, way.events) for way in begun] if begun else [(half.node, ())]
         )
         seen = {node for node, _ in todo}
         what = f"it comes to step {self._part.steps[self._first].id}"
-        for node, events in todo:  # it grows
+        for node, events in todo:  # the list grows during the loop
             if not self._is_before(node):
                 way = Way(
                     "it ends before any claim" if self._lanes.standings[node.lane].lane.ended else what,
@@ -245,7 +246,7 @@ class Together(Generic[P, E]):
     # --- claims -------------------------------------------------------------------------------------------------------
 
     def _claim(self, half: Half[P, E]) -> ClaimSite | None:
-        """What it has asked the journal for."""
+        """The claim for which this half waits. None: no claim is open."""
         if half.node.lane < 0 or half.node.acts:
             return None
         standing = self._lanes.standings[half.node.lane]
@@ -271,7 +272,8 @@ class Together(Generic[P, E]):
     # --- interruptions ------------------------------------------------------------------------------------------------
 
     def _interrupted(self, both: Both) -> Iterator[Way[Both]]:
-        """One lane is aborted, or all of a run; a process dies, and all lanes that it led continue in another one."""
+        """One lane is aborted, or all lanes of a run. Or a process dies, and all lanes that it led continue in another
+        process."""
         aborts = [self._aborts(number) for number in both]
         kills = [[self._kills(both, who, abort=abort) for abort in (False, True)] for who in (0, 1)]
         for who in (0, 1):
@@ -287,7 +289,7 @@ class Together(Generic[P, E]):
             yield from self._at_once(both, kills[0][abort], kills[1][abort])
 
     def _at_once(self, both: Both, ones: list[Step], others: list[Step]) -> Iterator[Way[Both]]:
-        """Every way of one beside every way of the other; whoever has none stays as it is."""
+        """Every way of one service combined with every way of the other. A service without a way does not change."""
         if not ones and not others:
             return
         for one in ones or [Step("", "disturbance", both[0], (), ())]:
@@ -302,7 +304,7 @@ class Together(Generic[P, E]):
                 yield Way("; ".join(what), "disturbance", after, events, broken)
 
     def _landed(self, number: int, around: Any, before: int) -> int:
-        """``number`` with what is around it now, unless it changed that itself."""
+        """``number`` with the present shared part ``around``, unless the half changed the shared part itself."""
         return self._fit(number, around) if self._around(number) == self._around(before) else number
 
     def _aborts(self, number: int) -> list[Step]:
@@ -312,7 +314,7 @@ class Together(Generic[P, E]):
         return [self._step(half, way) for way in self._ways.called_off(half.node)]
 
     def _kills(self, both: Both, who: int, *, abort: bool) -> list[Step]:
-        """A claim may have been written, and its answer not been recorded."""
+        """The ways in which the process dies. A claim may be written already while its answer is not recorded."""
         half = self._halves[both[who]]
         if half.node.lane < 0:
             return []
@@ -338,9 +340,10 @@ def explore_together(
     follow: Follow = apply_ruling,
     grant: Grant = granted,
 ) -> dict[int, Exploration]:
-    """Walk through ``runbook`` with two services, in one run and in two at once: by the number of runs. Empty where it
-    claims nothing, or a pair of sites is of one service alone. Bounds are those of ``search.explore``, for each walk.
-    ``grant`` is the product's rule, unless a control breaks it."""
+    """Walk through ``runbook`` with two services, in one run and in two simultaneous runs. The result has one exploration
+    for each number of runs. It is empty if the runbook claims nothing, or if a pair of sites has only one service. The
+    bounds are those of ``search.explore``, for each walk. ``grant`` is the product's rule, unless a control breaks it on
+    purpose."""
     family = fitting(runbook)
     sharing = family.sharing
     if not has_claims(runbook) or sharing is None or family.unexplored(runbook):

@@ -1,4 +1,4 @@
-"""The words a runbook uses, and which of them a model does not know."""
+"""The words that a runbook uses, and those that a model does not know."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def readings_of(runbook: Runbook) -> frozenset[str]:
 
 
 def unexplored(runbook: Runbook, words: Words) -> list[str]:
-    """The readings, fields, actions and arguments that a model does not know; empty when it can be explored."""
+    """The readings, fields, actions and arguments that a model does not know. Empty if the runbook can be explored."""
     found: dict[str, None] = {}
     for check in checks_of(runbook):
         _look(found, check.reading, words.fields, check.where)

@@ -1,6 +1,6 @@
-"""Where a state leads: everything that may happen next, from the model, from devices, from people, from a kill.
+"""The ways from a state: everything that may happen next, caused by the model, devices, people or a kill.
 
-The first way of each kind is the one in which nothing goes wrong. Must never leave a way out because it ends badly.
+In the first way of each kind, nothing goes wrong. A way must never be omitted because it ends badly.
 """
 
 from __future__ import annotations
@@ -31,10 +31,10 @@ class Node(NamedTuple, Generic[P, E]):
 
 
 class Way(NamedTuple, Generic[N]):
-    """One transition: what happened, where it leads, what was recorded, which rules it breaks.
+    """One transition: what happened, the state afterwards, the recorded events, and the broken rules.
 
-    ``by``: ``calm`` is what happens if the world stands still, ``choice`` a decision, ``course`` the world moving on by
-    itself, ``disturbance`` a mishap, a kill, an abort, a person's doing.
+    ``by``: the cause. ``calm``: progress of the run while the world does not change. ``choice``: a decision. ``course``:
+    the world moves by itself. ``disturbance``: a mishap, a kill, an abort or a person's act.
     """
 
     what: str
@@ -60,12 +60,12 @@ class Ways(Generic[P, E]):
         return self._way(Node(-1, pair, self._judge.begin()), f"start: {name}", "calm", self._lanes.begin())
 
     def outcome(self, node: Node[P, E]) -> str | None:
-        """What the lane of ``node`` ended with; None while it continues."""
+        """The outcome of the lane of ``node``. None while it continues."""
         lane = self._lanes.standings[node.lane].lane
         return str(lane.outcome) if lane.ended else None
 
     def key(self, node: Node[P, E]) -> Hashable:
-        """What tells states apart."""
+        """The key of a state: the state itself."""
         return node
 
     def of(self, node: Node[P, E], *, undisturbed: bool = False) -> Iterator[Way[Node[P, E]]]:
@@ -77,7 +77,7 @@ class Ways(Generic[P, E]):
                 yield from self.killed(node, abort=abort)
 
     def moves(self, node: Node[P, E], *, undisturbed: bool = False) -> Iterator[Way[Node[P, E]]]:
-        """The same without interruptions from outside; nothing at an end permanently."""
+        """Like ``of``, without interruptions from outside. A lane that has ended has no such ways."""
         standing = self._lanes.standings[node.lane]
         if standing.lane.ended:
             pass
@@ -100,7 +100,7 @@ class Ways(Generic[P, E]):
 
     def killed(self, node: Node[P, E], *, abort: bool) -> Iterator[Way[Node[P, E]]]:
         """The process dies, between record and perform or between perform and record, or the lane has ended and can be
-        resumed; and another one continues, or aborts it (``abort``)."""
+        resumed. Then another process continues the lane, or aborts it (``abort``)."""
         standing = self._lanes.standings[node.lane]
         if not node.acts:
             if standing.can_resume:
@@ -116,7 +116,7 @@ class Ways(Generic[P, E]):
                 yield self._resumed(node, pair, account, named, broken, abort=abort)
 
     def _performed(self, node: Node[P, E], undisturbed: bool) -> Iterator[Way[Node[P, E]]]:
-        """What may come of the first action under way."""
+        """The possible outcomes of the first action under way."""
         act, base = node.acts[0], complete_pending(self._family, node.pair)
         where = f"{act.change.action} at the {SIDE_NAMES[act.change.side]}"
         is_calm = True
@@ -131,7 +131,7 @@ class Ways(Generic[P, E]):
     def _outcomes(
         self, account: Account[E], pair: P, act: Act
     ) -> Iterator[tuple[str, Effect, P, Account[E], list[str]]]:
-        """The first one is what happens when nothing goes wrong."""
+        """The possible outcomes. In the first one, nothing goes wrong."""
         is_heard = self._family.reaches(pair, act.change.side, act.change.action)
         after = self._family.obey(pair, act.change) if is_heard else None
         if after is not None:
@@ -167,10 +167,10 @@ class Ways(Generic[P, E]):
         return self._way(reached, f"{what}, to abort it" if abort else what, "disturbance", turn, broken)
 
     def _answered(self, node: Node[P, E], undisturbed: bool) -> Iterator[Way[Node[P, E]]]:
-        """The round is answered, or something happens before."""
+        """The round is answered, or something happens before the answer."""
         standing = self._lanes.standings[node.lane]
         request, looks = standing.request, standing.looks
-        assert isinstance(request, Observe)  # the caller looked
+        assert isinstance(request, Observe)  # the caller has checked this
         is_calm = True
         for what, answer in self._answers_of(node.pair, request.asks):
             yield self._step(
@@ -190,32 +190,33 @@ class Ways(Generic[P, E]):
             yield Way(what, "course" if is_course else "disturbance", node._replace(pair=pair), ())
 
     def _claimed(self, node: Node[P, E], claim: ClaimSite, undisturbed: bool) -> Iterator[Way[Node[P, E]]]:
-        """The journal answers, or another service changes what it would say."""
+        """The journal answers, or another service changes the journal's answer first."""
         granted, is_waiting, after = self._family.claims(node.pair, SIDE_NAMES.index(claim.on), claim.wish)
         others = () if granted else ("another service",)
         found = SiteClaims(thing=claim.thing, wish=claim.wish, granted=granted, others=others, is_waiting=is_waiting)
         yield self.claimed(node._replace(pair=after), claim, found)
         for what, pair, is_course in self._family.drifts(node.pair, frozenset({found.kind}), frozenset()):
             if is_course or not undisturbed:
-                # Another lane that is under way gets somewhere by itself: that is what is waited for.
+                # The lane waits for this: another lane that is under way moves on by itself.
                 yield Way(what, "calm" if is_course else "disturbance", node._replace(pair=pair), ())
 
     def claimed(self, node: Node[P, E], claim: ClaimSite, answer: SiteClaims) -> Way[Node[P, E]]:
-        """The way on which the journal answers ``claim``."""
+        """The transition in which the journal answers ``claim``."""
         seen = (ev.Seen(on=claim.on, reading=answer.kind, asked_at=NOW, value=answer),)
         what = "the claim is granted" if answer.granted else "another service is in the way"
         stimulus = ("claim", answer.granted, answer.is_waiting)
         return self._step(node, what, "calm", stimulus, lambda: self._lanes.answered(node.lane, seen))
 
     def _moves(self, pair: P, asked: frozenset[str], looks: frozenset[str]) -> Iterator[Move[P]]:
-        """What is on its way may land; whatever else the family says may happen."""
+        """The late change may take effect, and everything may happen that the family lists."""
         if pair.late is not None:
             where = f"{pair.late.action} at the {SIDE_NAMES[pair.late.side]}"
             yield f"the {where} takes effect late", complete_pending(self._family, pair), True
         yield from self._family.drifts(pair, asked, looks)
 
     def _answers_of(self, pair: P, asks: tuple[Ask, ...]) -> list[tuple[str, int]]:
-        """The ways a round may be answered, as numbers: equal answers are one, whatever the pair."""
+        """The ways in which a round may be answered, as numbers. Equal answers share a number, also for different
+        pairs."""
         known = self._seen.get((pair, asks))
         if known is None:
             known = self._seen[pair, asks] = []
@@ -285,7 +286,7 @@ class Ways(Generic[P, E]):
 
 
 def _aspects(on: str, reading: str) -> Iterator[str]:
-    """What a reading could show of a pair that moves on its own."""
+    """The names of the parts of a pair that a reading could show."""
     yield on
     yield reading
     if reading == "reachability":

@@ -1,7 +1,8 @@
-"""Promises 1 to 3 of a record, the same for every family: by the facets of its readings, and by what its actions make.
+"""Promises 1 to 3 for the record of any family, judged by the facets of its readings and the effects of its actions.
 
-A family says what its readings and actions mean in ``Meaning``, in the words of the facets. The judge shares no code with
-what it judges: for a family of the product they are reported once more, from the documents alone.
+``Meaning`` states the meaning of a family's readings and actions, in terms of facets. The judge shares no code with the
+engine that it judges. For a family of the product, the meaning is therefore written a second time, from the documents
+alone.
 """
 
 from __future__ import annotations
@@ -12,18 +13,18 @@ from typing import Any
 
 from proof.promises.facts import Broken, Case, LaneFacts, Plain, words
 
-# What is known of one side, by facet.
+# The known values of one side, by facet.
 Facets = Mapping[str, Any]
 SERVES, LINK, BACKLOG, MARK, REACHED, CLIENTS = "serves", "link", "backlog", "mark", "reached", "clients"
-# By action and argument, for each value of the argument: the facets that a site has once it has obeyed.
+# By action and argument, for each value of the argument: the facets of a site after it has obeyed.
 Makes = Mapping[tuple[str, str], Mapping[str, Mapping[Any, bool]]]
-# By side, what one round of readings said.
+# The facets that one round of readings showed, by side.
 Sides = Mapping[str, Facets]
 
 
 def shows_drained(sides: Sides) -> bool:
-    """Nothing waits at the source, with a link that holds; or the target has reached the last number of a source that was
-    read as closed in the same round, and before the target (``note`` sees to that)."""
+    """True if nothing waits at the source and the link holds. Also true if the target has reached the source's last
+    number, provided that the source was read as closed in the same round, before the target (``note`` ensures that)."""
     source, target = sides.get("source", {}), sides.get("target", {})
     mark, reached = source.get(MARK), target.get(REACHED)
     if mark is not None and reached is not None:
@@ -38,13 +39,13 @@ def _shows_none(reading: str, value: Plain) -> Mapping[str, str]:
 
 @dataclass(frozen=True, slots=True)
 class Meaning:
-    """What the record of a family means.
+    """The meaning of the record of a family.
 
-    ``facets``: of a reading, by its name and as it is recorded; ``managers``: likewise, of each manager beside this
-    program that it shows, whether it may act (acts, unknown, none, unasked); ``is_exclusive``: at most one site may
-    serve. ``drained``: does a round of readings show that the target has everything? ``lossless``: what the names of the
-    runbooks start with whose ``done`` promises that nothing was lost. ``answers_for_live``: does who answers for the
-    fence of a lost source answer for one that its mate still hears, too?
+    ``facets``: returns the facets of a reading, from its name and its recorded value. ``managers``: returns the state of
+    each manager beside this program that a reading shows (acts, unknown, none, unasked). ``is_exclusive``: at most one
+    site may serve. ``drained``: does a round of readings show that the target has everything? ``lossless``: the
+    beginnings of the names of the runbooks whose ``done`` promises that nothing was lost. ``answers_for_live``: does a
+    person who answers for the fence of a lost source also answer for a source that its mate still hears?
     """
 
     facets: Callable[[str, Plain], Facets]
@@ -56,7 +57,8 @@ class Meaning:
     answers_for_live: bool = False
 
     def serves(self, event: Plain) -> bool | None:
-        """Does a site serve once it has obeyed? ``event``: an order, or an intent."""
+        """Does a site serve after it has obeyed? ``event``: an order, or an intent. None: the event does not affect
+        that."""
         said = (
             self.makes.get((event["action"], name), {}).get(value, {}).get(SERVES)
             for name, value in (("", ""), *event["args"].items())
@@ -69,7 +71,8 @@ class Meaning:
 
 
 def note(meaning: Meaning, lane: LaneFacts, event: Plain) -> None:
-    """What an event of the lane shows. Once the source is told to serve, or not to, what was shown before is void."""
+    """Updates ``is_drained`` of the lane from an event. Telling the source to serve, or not to serve, makes it False
+    again."""
     if event["kind"] == "action.intended" and event["on"] == "source" and meaning.serves(event) is not None:
         lane.is_drained = False
     if event["kind"] != "observed":
@@ -83,7 +86,7 @@ def note(meaning: Meaning, lane: LaneFacts, event: Plain) -> None:
         asked |= {(seen["on"], facet): seen.get("asked_at", 0.0) for facet in known}
     is_gated = sides["source"].get(SERVES) is False
     if not is_gated or asked.get(("source", MARK), 0.0) > asked.get(("target", REACHED), 0.0):
-        sides["source"].pop(MARK, None)  # more may have been issued since, or after the target was asked
+        sides["source"].pop(MARK, None)  # the source may have issued more since, or after the target was asked
     lane.is_drained = lane.is_drained or meaning.drained(sides)
 
 
@@ -99,23 +102,24 @@ def judge_order(meaning: Meaning, case: Case, lane: LaneFacts, order: Plain) -> 
 
 
 def _unconfirmed(meaning: Meaning, case: Case, lane: LaneFacts, order: Plain) -> Iterator[Broken]:
-    """Promise 1: a site that was told not to serve was read so, after that and before this.
+    """Promise 1: a site that was told not to serve was read as not serving, after that command and before this one.
 
-    An escalated lane may continue past a site that has gone dark since, when an operator waives that reading by name.
+    An escalated lane may continue past a site that no longer answers, if an operator waives that reading by name.
     """
     other = "target" if order["on"] == "source" else "source"
     if lane.accepted("unfenced") or (lane.escalated is not None and lane.waived):
         return
     is_moved = order["on"] == "target" and meaning.is_lossless(case)
     if not _was_told(meaning, lane, other) and not is_moved:
-        return  # a site that is lost cannot be told: the rules of its fence judge that
+        return  # the run cannot reach a lost site, so the rules of its fence judge that case
     if _serves(meaning, lane, other) is not False:
         yield Broken(1, f"{words(order)}, and nothing read since had shown that {case.site(other)} does not serve")
 
 
 def _heard(meaning: Meaning, case: Case, lane: LaneFacts, order: Plain) -> Iterator[Broken]:
-    """Promise 1: who answers for a fence that cannot be read answers for a source of which nothing is known. That its
-    mate hears from it is known: only a fence that was read as closed keeps clients off a live site."""
+    """Promise 1: a person who answers for a fence that cannot be read answers only for a source of which nothing is
+    known. A source that its mate hears is known to be alive. Only a fence that was read as closed keeps clients off a
+    live site."""
     if order["on"] != "target" or meaning.is_lossless(case) or meaning.answers_for_live:
         return
     fence = lane.read("source", "external_fence", after=lane.tried.get(("source", "set_external_fence"), 0))
@@ -125,7 +129,8 @@ def _heard(meaning: Meaning, case: Case, lane: LaneFacts, order: Plain) -> Itera
 
 
 def judge_drained(meaning: Meaning, case: Case, lane: LaneFacts, order: Plain) -> Iterator[Broken]:
-    """Promises 2 and 3: the target takes over only after it was read to have everything, from a closed source."""
+    """Promises 2 and 3: the target takes over only after readings showed that the source is closed and the target has
+    everything."""
     source = case.site("source")
     if not lane.is_drained:
         yield Broken(2, f"{words(order)}, and no reading had shown that nothing is left at {source}")
@@ -138,20 +143,20 @@ def _was_told(meaning: Meaning, lane: LaneFacts, side: str) -> bool:
 
 
 def _serving(meaning: Meaning) -> frozenset[str]:
-    """The actions that decide who serves."""
+    """The actions that determine whether a site serves."""
     return frozenset(
         action for (action, _), made in meaning.makes.items() if any(SERVES in after for after in made.values())
     )
 
 
 def _serves(meaning: Meaning, lane: LaneFacts, side: str) -> bool | None:
-    """What the readings of a side say since it was last told to serve, or not to."""
+    """Does a side serve, by its readings since it was last told to serve or not to serve? None: unknown."""
     told = max((lane.tried.get((side, action), 0) for action in _serving(meaning)), default=0)
     return _said(meaning, lane, side, SERVES, after=told)
 
 
 def _said(meaning: Meaning, lane: LaneFacts, side: str, facet: str, *, after: int = 0) -> bool | None:
-    """What the newest readings of a side say of a facet, of those in a record later than number ``after``."""
+    """The value of a facet in the newest readings of a side, from records later than number ``after``. None: unknown."""
     said = [
         meaning.facets(reading, seen["value"]).get(facet)
         for (on, reading), (number, seen) in lane.seen.items()

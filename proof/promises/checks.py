@@ -1,8 +1,8 @@
-"""What a check of a runbook says of a reading, both as plain data: true, false or unknown. Written down once more.
+"""Evaluates a check of a runbook on a reading, both as plain data: true, false or unknown. Shares no code with the
+engine.
 
-A check names fields of a reading, and values that are derived from them. What they mean is reported here from the
-documents alone; what is not known makes a check unknown, never false, and a value that is not of this list is unknown
-too.
+A check names fields of a reading, and values that are derived from them. Their meaning is written here from the documents
+alone. An unknown value makes a check unknown, never false. A value that is not in this list is unknown too.
 """
 
 from __future__ import annotations
@@ -16,19 +16,19 @@ CALM_INTERVALS = 2
 
 
 def all_are(told: Sequence[bool | None]) -> bool | None:
-    """False if one is, unknown if one is or there is none."""
+    """False if any value is false. Otherwise unknown if any value is unknown or there are no values."""
     if False in told:
         return False
     return None if not told or None in told else True
 
 
 def none_is(told: Iterable[bool | None]) -> bool | None:
-    """False if one is true, else unknown if one is."""
+    """False if any value is true. Otherwise unknown if any value is unknown."""
     said = list(told)
     return False if True in said else None if None in said else True
 
 
-# What the other site's reading says of a field, if it was asked before the reading that is compared with it.
+# Returns a field of the other site's reading, if that reading was asked before the one compared with it.
 Other = Callable[[Plain], Any]
 
 
@@ -44,13 +44,13 @@ def holds(check: Plain, value: Plain | None, other: Other = _untold) -> bool | N
 
 
 def fits_all(value: Plain, where: Plain, other: Other = _untold) -> bool | None:
-    """The same of the fields alone, for a reading or an item of one."""
+    """Like ``holds``, for the fields ``where`` alone. ``value`` is a reading, or an item of a reading."""
     said = [_fits(value_of(value, name), wanted, other) for name, wanted in where.items()]
     return False if False in said else None if None in said else True
 
 
 def value_of(value: Plain, name: str) -> Any:
-    """A field of a reading, or what is derived from its fields."""
+    """A field of a reading, or a value that is derived from its fields."""
     derived = _DERIVED.get((value.get("kind", ""), name))
     return value.get(name) if derived is None else derived(value)
 
@@ -66,7 +66,7 @@ def _fits(value: Any, wanted: Any, other: Other) -> bool | None:
 
 
 def _is_within(value: Any, wanted: Plain, other: Other) -> bool | None:
-    """A range, or what the other site has."""
+    """Is ``value`` within a range, or does it match the other site's value?"""
     said: list[bool | None] = []
     for key, place in wanted.items():
         if place is None:

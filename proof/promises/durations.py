@@ -1,4 +1,4 @@
-"""Durations as a runbook has them on record: a number with a unit."""
+"""Durations as a runbook writes them: a number with a unit."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ _FORM = re.compile(r"(\d+(?:\.\d+)?)\s*(ms|s|m|h|d)")
 
 @lru_cache(maxsize=256)
 def seconds(text: str | None, default: float = 0.0) -> float:
-    """How many seconds ``text`` is; ``default`` where there is none. Raises ``ValueError`` for anything else."""
+    """The number of seconds in ``text``, or ``default`` if ``text`` is None. Raises ``ValueError`` for other text."""
     if text is None:
         return default
     found = _FORM.fullmatch(text)

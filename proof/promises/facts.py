@@ -1,4 +1,4 @@
-"""What the judge knows: the facts of a run, gathered from its events one by one. Decides nothing, judges nothing."""
+"""The judge's knowledge: the facts of a run, gathered from its events one by one. Decides and judges nothing."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _RESUMABLE = ("needs-operator", "stuck")
 
 @dataclass(frozen=True, slots=True)
 class Broken:
-    """A promise of docs/explanation/reliability.md, by number, that does not hold; ``words`` say what was found."""
+    """A broken promise of docs/explanation/reliability.md, by number. ``words`` say what was found."""
 
     promise: int
     words: str
@@ -31,14 +31,14 @@ class Intent:
     event: Plain
     effect: str | None = None
     is_disproved: bool = False
-    orders: int = 0  # how often it really left, by any process
+    orders: int = 0  # how many times any process really sent it
 
 
 @dataclass(slots=True)
 class LaneFacts:
-    """One service's passage. ``seen``: the newest reading of each side, with the number of the record it is in;
-    ``tried``: the number of the record of the last attempt at each action on a side; ``is_drained``: one round of
-    readings showed that the target has everything, since the source was last told to give up its clients or take them.
+    """The facts of one service. ``seen``: the newest value of each reading of each side, with the number of its record.
+    ``tried``: the record number of the last attempt at each action on a side. ``is_drained``: since the source was last
+    told to give up its clients or take them, one round of readings showed that the target has everything.
     """
 
     service: str
@@ -54,16 +54,16 @@ class LaneFacts:
     ordered: list[Plain] = field(default_factory=list)
     is_drained: bool = False
     has_gauge: bool = False
-    is_turning: bool = False  # it is to roll back, by decision or abort, and has not started to
+    is_turning: bool = False  # a decision or an abort requires a rollback, which has not started
     is_reverting: bool = False
     is_committed: bool = False
     escalated: Plain | None = None
     outcome: str | None = None
-    left: bool = False  # permanently, where it is
+    left: bool = False  # the service permanently stays where it is
     tried: dict[tuple[str, str], int] = field(default_factory=dict)
 
     def may_have_made(self, on: str, **args: str) -> bool:
-        """May a side have obeyed an action with these arguments, as far as is on record?"""
+        """May a side have obeyed an action with these arguments, according to the record?"""
         return any(
             intent.event["on"] == on
             and intent.event["args"] == args
@@ -73,14 +73,15 @@ class LaneFacts:
         )
 
     def accepted(self, *gates: str) -> bool:
-        """Did a person answer for it by name, with a reason?"""
+        """Did a person accept one of these gates by name, with a reason?"""
         return any(
             gate in gates and ruling["choice"] in ("attest", "waive", "accept") and ruling["by"] and ruling["reason"]
             for gate, ruling in self.decided
         )
 
     def read(self, on: str, reading: str, *, after: int = 0) -> Plain | None:
-        """The newest value of a reading in a record later than number ``after``; None: there is none, or unknown."""
+        """The newest value of a reading in a record later than number ``after``. None: no such record, or an unknown
+        value."""
         number, seen = self.seen.get((on, reading), (0, {}))
         value = seen.get("value") if number > after else None
         return value if isinstance(value, Mapping) else None
@@ -88,11 +89,12 @@ class LaneFacts:
 
 @dataclass(slots=True)
 class Hearing:
-    """What was said to a run from outside, as far as the judge was told of it.
+    """Messages to a run from outside, as far as the judge was told of them.
 
     ``said``: answers of people (service, gate, item, choice, by whom, and the reason that the question gave; None: any).
-    ``words``: on the plan, while it is asked about; ``digest`` is the plan's. ``called_off``: how often each lane was.
-    ``could_hear``: the lanes that were under way when the first one was. ``has_left``: the terminal is gone.
+    ``words``: the answers about the approval of the plan that has ``digest``. ``called_off``: the number of abort
+    requests to each lane. ``could_hear``: the lanes without an outcome when the first abort was recorded. ``has_left``:
+    the terminal is gone.
     """
 
     said: set[tuple[str, str, str | None, str, str, str | None]] = field(default_factory=set)
@@ -105,11 +107,12 @@ class Hearing:
 
 @dataclass(slots=True)
 class Case:
-    """One run, as far as it is recorded. ``begun``: what was true when it started.
+    """One run, as far as it is recorded. ``begun``: the world when the run started.
 
-    ``is_whole``: the judge hears all of it, and when each reading was asked; then ``passages`` are kept. ``offset``: by
-    how many seconds the record is ahead of the world. ``batch``: the last record before those that are written together
-    with the present one. ``started_at``: from when its time counts. ``others``: runs of the same world.
+    ``is_whole``: the judge hears every event and the moment of each question to a device. Only then ``passages`` are
+    kept. ``offset``: the number of seconds by which the record is ahead of the world. ``batch``: the last record before
+    the batch that contains the present one. ``started_at``: the moment from which the run's timeout counts. ``others``:
+    runs of the same world.
     """
 
     plan: Plain
@@ -154,12 +157,12 @@ class Case:
 
     @property
     def is_overdue(self) -> bool:
-        """Is its time over, by the record?"""
+        """Is the run's timeout over, by the times in the record?"""
         limit = self.plan["policy"].get("timeout")
         return limit is not None and self.started_at is not None and self.at >= self.started_at + seconds(limit)
 
     def note_start(self, event: Plain) -> None:
-        """Its time counts from its first process, or from the approval that let it start."""
+        """The run's timeout counts from its first process, or from the approval that let the run start."""
         is_first = event["kind"] == "run.started" and self.started_at is None and self.plan["approval"] is None
         is_agreed = event["kind"] == "gate.decided" and not any(one.has_started for one in self.passages.values())
         if is_first or is_agreed:
@@ -276,14 +279,14 @@ def _abort_declined(lane: LaneFacts, event: Plain, number: int) -> None:
 
 def _lane_ended(lane: LaneFacts, event: Plain, number: int) -> None:
     lane.outcome, lane.left = event["outcome"], event.get("left", False)
-    # One that could not roll back has given up anyway, until it is resumed.
+    # A lane that could not roll back (``needs-operator``) still counts as turning back until it is resumed.
     lane.is_turning = lane.is_turning and lane.outcome == "needs-operator"
 
 
 def _resumed(lane: LaneFacts, event: Plain, number: int) -> None:
     lane.is_turning = lane.is_turning and lane.outcome is None
     lane.outcome = None
-    lane.has_gauge = False  # what was read before is no longer believed
+    lane.has_gauge = False  # readings from before the resume no longer count
 
 
 def _retried(lane: LaneFacts, event: Plain, number: int) -> None:
@@ -314,14 +317,14 @@ _TAKE = {
 
 
 def changes_since(case: Case, lane: LaneFacts, world: Plain) -> list[Sequence[Any]]:
-    """What was changed of a service since the run started: moment, site, what it is now, by whom."""
-    # By their number: where nothing takes time, what a person does can be of the very moment in which a run starts.
+    """The changes of a service since the run started: moment, site, new state, cause."""
+    # Select by count, not by time: if nothing takes time, a person's change can have the same moment as the run's start.
     before = 0 if case.begun is None else len(case.begun["services"][lane.service]["changes"])
     return list(world["services"][lane.service]["changes"][before:])
 
 
 def read_moment(case: Case, lane: LaneFacts, order: Plain) -> float | None:
-    """The world's moment at which the first of what an order depends on was asked; None: not known."""
+    """The world's moment at which the first reading that an order depends on was asked. None: unknown."""
     last = case.passages[lane.service].last if case.is_whole and "now" in order else None
     if last is None or last.stands_on is None:
         return None

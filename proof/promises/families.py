@@ -1,4 +1,4 @@
-"""Which rules a run is judged by: those of its runbook's family, and of any other family those that facets give."""
+"""Selects the rules for a run: those of its runbook's family. Any other family gets rules from its facets."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ _FAMILIES: Mapping[str, Rules] = {"solace": SOLACE, "amps": AMPS}
 
 
 def rules_of(runbook: str) -> Rules:
-    """The rules of the family that a runbook is for. Raises ``KeyError`` for one that the judge does not know."""
+    """The rules of the family that a runbook is for. Raises ``KeyError`` for a family that the judge does not know."""
     return _FAMILIES[runbook.partition("/")[0]]
 
 
 def rules_by_facets(meaning: Meaning) -> Rules:
-    """Those of any other family. It has no simulated world, so its record alone is judged."""
+    """The rules of any other family. Such a family has no simulated world, so only its record is judged."""
     return Rules(
         meaning=meaning,
         order=_nothing,

@@ -1,6 +1,6 @@
-"""The promises for a family that a file declares, against the world of its pair: who serves, what waits, what was lost.
+"""The promises for a family declared in a file, checked against its pair's world: serving sites, waiting and lost units.
 
-What its readings and actions mean comes from ``by_facets``; what is true comes from the world alone.
+``by_facets`` gives the meaning of the family's readings and actions. The true state comes from the world alone.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from proof.promises.rules import Rules
 
 _NEAR, _NEAR_S = 1e-6, 0.01
 _FENCE, _MANAGER_GATE = "set_external_fence", "other-manager"
-# Ends after which nothing may be lost, or after an escalation no more than was reported.
+# Ends after which nothing may be lost. After an escalation, no more than the reported number may be lost.
 _COUNTED = ("done", "reverted", "refused", "escalated")
 
 
@@ -48,20 +48,20 @@ def _serving(lane: LaneFacts, world: Plain) -> Plain:
 
 
 def _foreign(case: Case, lane: LaneFacts, world: Plain, *, since: float | None = None) -> list[Sequence[Any]]:
-    """What made a site serve, or not, since the run started or since a moment, and was no command of ours: another
-    operator, or a start of its node."""
+    """The changes by another operator, or by a start of a node, that made a site serve or stop serving. Changes by our
+    commands are not included. They happened since the run started, or since the moment ``since``."""
     changes = [one for one in changes_since(case, lane, world) if one[3] != "command"]
     return [one for one in changes if since is None or one[0] >= since]
 
 
 def _is_foreign(case: Case, lane: LaneFacts, world: Plain, site: str) -> bool:
-    """Does the site serve, or not, by something else than us?"""
+    """Did something other than our commands last change whether the site serves?"""
     last = [one for one in changes_since(case, lane, world) if one[1] == site][-1:]
     return bool(last) and last[0][3] != "command"
 
 
 def _showed_link(order: Plain, service: Plain, world: Plain) -> bool:
-    """Does the link hold since before anything was read that the order depends on, however late that is shown?"""
+    """Has the link held since before the first reading that the order depends on, including the delay of readings?"""
     since, read = service["linked_since"], order.get("read")
     return since is not None and read is not None and bool(since + world.get("lags", 0.0) <= read)
 
@@ -98,8 +98,9 @@ class _ByWorld:
 
     def _managed(self, case: Case, lane: LaneFacts, order: Plain, world: Plain) -> Iterator[Broken]:
         """Promise 5: no change at a site where another manager may act since before the run, or where its reading does
-        not tell, unless a person accepted that. A reading that shows none of that manager excuses; that the site was not
-        asked about it does not. ``guard`` asks nobody: it closes a site that serves beside its mate."""
+        not tell, unless a person accepted that. A reading that shows ``none`` or ``unasked`` for that manager excuses the
+        change. A missing reading does not. The ``guard`` runbooks ask no person, because they close a site that serves
+        beside its mate."""
         site, kind = case.site(order["on"]), case.runbook.partition("/")[2]
         began = {} if case.begun is None else case.begun["sites"][site]["managers"]
         now = world["sites"][site]["managers"]
@@ -116,7 +117,7 @@ class _ByWorld:
                 yield Broken(5, f"{words(order)}, while {name} may act at {site}, and no person accepted that")
 
     def record(self, case: Case, lane: LaneFacts, event: Plain, world: Plain | None) -> Iterator[Broken]:
-        """What a step says is done, or rolled back, is so: it was read, and the world agrees."""
+        """A step that counts as done or rolled back is really so: it was read, and the world agrees."""
         if world is None or event.get("step") in lane.waived:
             return
         is_undo = event["kind"] == "undo.done"
@@ -129,14 +130,14 @@ class _ByWorld:
         if do is None or wanted is None or not task.get("expect"):
             return
         site = case.site(do["on"])
-        # Behind a gate that is shut, sessions that were open before may still be served.
+        # A shut gate may still serve the sessions that were open before.
         is_serving = _serving(lane, world)[site] if wanted else world["services"][lane.service]["takes"][site]
         if is_serving is not wanted and not _is_foreign(case, lane, world, site):
             is_so = "does not serve" if wanted else "serves clients"
             yield Broken(1, f"{lane.service}: {event['step']} is done, and {site} {is_so}")
 
     def world(self, case: Case, lane: LaneFacts, service: Plain, world: Plain) -> Iterator[Broken]:
-        """Promise 1: no interval in which both sites serve starts with what we told one."""
+        """Promise 1: no command of ours starts an interval in which both sites serve."""
         if lane.accepted("unfenced") or not self.meaning.is_exclusive:
             return
         begun = case.begun["moment"] if case.begun is not None else 0.0
@@ -152,7 +153,7 @@ class _ByWorld:
                     yield Broken(1, f"{lane.service}: making {site} serve made two active sites")
 
     def end(self, case: Case, lane: LaneFacts, service: Plain, world: Plain) -> Iterator[Broken]:
-        """Promises 3 and 4 of a run that no one leads any more; everything that was on its way has arrived."""
+        """Promises 3 and 4, once no process leads the run any more and everything in transit has arrived."""
         if _foreign(case, lane, world):
             return
         yield from self._where_service_is(case, lane, world)
@@ -160,7 +161,7 @@ class _ByWorld:
         yield from self._lost(case, lane, service)
 
     def _where_service_is(self, case: Case, lane: LaneFacts, world: Plain) -> Iterator[Broken]:
-        """The name of an end says who serves; unless a step was waived, or the site is lost or behind a fence."""
+        """The name of an end determines which site serves, unless a step was waived, or the site is lost or fenced."""
         kind = case.runbook.partition("/")[2]
         if lane.waived or not (self._is_counted(case) or kind.startswith("uncontrolled")):
             return
@@ -184,11 +185,12 @@ class _ByWorld:
             yield Broken(4, f"{lane.service}: refused, and {action} took effect at {site}")
 
     def counts(self, case: Case, lane: LaneFacts) -> bool:
-        """Only of who promises that nothing is lost, or how much, is asked the outcome of the units."""
+        """Does the run promise no loss, or a limit on the loss? Only then the outcome of the units matters."""
         return self._is_counted(case) and lane.outcome in _COUNTED
 
     def _lost(self, case: Case, lane: LaneFacts, service: Plain) -> Iterator[Broken]:
-        """Promise 3: nothing, when it went well or was rolled back; after an escalation, no more than was reported."""
+        """Promise 3: nothing is lost if the run is done, reverted or refused. After an escalation, no more than was
+        reported."""
         if not self.counts(case, lane) or case.begun is None or lane.waived or "lost" not in service:
             return
         new = service["lost"] - case.begun["services"][lane.service]["lost"]
@@ -199,7 +201,7 @@ class _ByWorld:
             yield Broken(3, f"{lane.service}: {at_risk} units were said to be at risk, and {new} were lost")
 
     def claim(self, case: Case, lane: LaneFacts, claim: Plain, world: Plain) -> Iterator[Broken]:
-        """Promise 17: nothing is reported that is not so, as long as nothing else had a hand in it."""
+        """Promise 17: the report says only what is true, unless something else changed the service."""
         if _foreign(case, lane, world) or world.get("lags"):
             return
         for site, role in claim["roles"].items():
@@ -211,14 +213,14 @@ class _ByWorld:
             yield Broken(17, f"{lane.service}: the report says that no site was active for less than it was")
 
     def gives_up(self, case: Case, lane: LaneFacts, order: Plain, world: Plain | None) -> bool:
-        """Does the source give up its clients by this?"""
+        """Does this order make the source give up its clients?"""
         is_serving = world is None or _serving(lane, world)[case.site("source")]
         return order["on"] == "source" and self.meaning.serves(order) is False and bool(is_serving)
 
 
 def _dark_s(case: Case, lane: LaneFacts, world: Plain) -> float:
-    """For how long no site was active, from the start of the run to the last change."""
-    assert case.begun is not None  # or no one would know
+    """The number of seconds in which no site was active, from the start of the run to the last change."""
+    assert case.begun is not None  # the caller checks this
     serving = dict(_serving(lane, case.begun))
     at, dark = float(case.begun["moment"]), 0.0
     for moment, site, what, _ in world["services"][lane.service]["changes"]:

@@ -1,6 +1,7 @@
-"""The judge of one run: fed event after event and order after order, it names every promise that is broken.
+"""The judge of one run. It receives every event and every order, and names every broken promise.
 
-It believes no word of the engine where it is shown the world. It must never be read by anything that decides.
+Where the judge is shown the world, it does not rely on any statement of the engine. No code that decides may ever read
+the judge.
 """
 
 from __future__ import annotations
@@ -22,26 +23,27 @@ from proof.promises.rules import Rules
 
 
 class Judge:
-    """What was found is in ``broken``, in the order it was found; each sentence once."""
+    """``broken`` lists the broken promises in the order in which they were found, each sentence once."""
 
     def __init__(
         self, plan: Plain, world: Plain | None = None, *, is_whole: bool = False, rules: Rules | None = None
     ) -> None:
-        """``is_whole``: it hears every record with its moments, every question to a device, and every word of people.
-        ``rules``: those of a family that the judge does not know."""
+        """``is_whole``: the judge hears every record with its moments, every question to a device, and every message of
+        people. ``rules``: the rules of a family that the judge does not know."""
         self.case = Case.of(plan, world, is_whole=is_whole)
         self.broken: list[Broken] = []
         self._epoch = 1
         self._rules = rules_of(self.case.runbook) if rules is None else rules
-        self.stale = 0  # rounds of readings that came when the lane had moved on
+        self.stale = 0  # rounds of readings that arrived after the lane had moved on
         self._lost_after: int | None = None
 
     def lose_record(self, last: int) -> None:
-        """What is written from now on, after record ``last``, is not on record: the journal is another one."""
+        """Records after ``last`` are lost from now on, because the journal is another one."""
         self._lost_after = last
 
     def lead(self, epoch: int, *, is_held: bool = False) -> None:
-        """A process was given the lease under ``epoch``. ``is_held``: that of a living one had not run out."""
+        """A process was given the lease under ``epoch``. ``is_held``: the lease of another living process had not run
+        out."""
         if is_held:
             self._find(Broken(5, f"the lease was given under epoch {epoch}, and another process still had it"))
         if epoch <= self._epoch and self.case.seq > 1:
@@ -53,9 +55,9 @@ class Judge:
         self.case.asked.note(on, reading, moment, self.case.seq)
 
     def hear(self, request: Plain, *, is_led: bool = True) -> None:
-        """A word to the run from another terminal: an abort, an answer, an approval. ``is_led``: a process can hear
-        it. A word that comes once the run is over and no process leads it comes too late, and must not surprise whoever
-        resumes the run."""
+        """A message to the run from another terminal: an abort, an answer or an approval. ``is_led``: a process can
+        receive the message. A message is too late if the run is over and no process leads it. Such a message must not
+        surprise the person who resumes the run."""
         hearing = self.case.hearing
         match request["kind"]:
             case "abort" if is_led or self.case.outcome is None:
@@ -73,22 +75,22 @@ class Judge:
                 self.case.hearing.called_off[name] = self.case.hearing.called_off.get(name, 0) + 1
 
     def answered(self, service: str, gate: Plain, choice: str, by: str) -> None:
-        """A person at the terminal answers a question, which is told as it was asked."""
+        """A person at the terminal answers a question. ``gate`` is the question as it was asked."""
         self.case.hearing.said.add((service, gate["gate"], gate["item"], choice, by, gate["why"]))
 
     def left(self) -> None:
-        """No one is at the terminal any more."""
+        """The person has left the terminal."""
         self.case.hearing.has_left = True
 
     def planned(self, digest: str) -> None:
-        """The plan has this digest from now on; what was reported about another one is void."""
+        """The plan has this digest from now on. Answers about a plan with another digest are void."""
         if digest != self.case.hearing.digest:
             self.case.hearing.digest = digest
             self.case.hearing.words.clear()
 
     def record(self, record: Plain, world: Plain | None = None, *, epoch: int | None = None) -> None:
-        """An event is on disk: ``seq``, ``lane`` and ``event`` of it, and ``at``, if that is known. ``epoch``: of the
-        process that wrote it."""
+        """An event is on disk. ``record`` has its ``seq``, ``lane`` and ``event``, and its ``at`` if known. ``epoch``:
+        that of the process that wrote it."""
         case = self.case
         if epoch is not None and epoch < self._epoch:
             self._find(Broken(5, f"a process of epoch {epoch} wrote {record['event']['kind']}; {self._epoch} leads"))
@@ -102,8 +104,8 @@ class Judge:
     def written(
         self, line: Plain, world: Plain | None = None, *, epoch: int | None = None, moment: float | None = None
     ) -> None:
-        """The same of a line as the journal has it, its event still text; what is known already is let be. ``moment``:
-        when it was written, by the world."""
+        """Like ``record``, for a line of the journal, in which the event is still text. Lines that are already known are
+        skipped. ``moment``: the world's moment at which the line was written."""
         if line["seq"] > self.case.seq:
             if self._lost_after is not None and line["seq"] > self._lost_after:
                 self._find(Broken(11, "the run continues, and its record is lost"))
@@ -113,7 +115,7 @@ class Judge:
             self.record(record, world, epoch=epoch)
 
     def _conduct(self, record: Plain) -> None:
-        """What a whole run is asked besides: what its decisions depend on, and whether they come in their time."""
+        """The additional rules for a whole run: what its decisions depend on, and whether it makes them in time."""
         case, event = self.case, record["event"]
         if record["at"] < case.at:
             self._find(Broken(12, f"record {record['seq']} is dated before the one before it"))
@@ -141,7 +143,7 @@ class Judge:
             lane.intend(event, before, stands_on)
 
     def _observed(self, lane: Passage, record: Plain, at: float) -> None:
-        """A round of readings is on record. What was asked before the lane moved is evidence, and no argument."""
+        """A round of readings is on record. A reading that was asked before the lane moved cannot justify a decision."""
         case, event = self.case, record["event"]
         is_fresh = True
         for seen in event["seen"]:
@@ -161,13 +163,13 @@ class Judge:
         self._find(*judge_overdue(case, lane, seen))
 
     def previewed(self, before: Plain, after: Plain) -> None:
-        """A dry run went from one to the other."""
+        """A dry run began in the world ``before`` and ended in the world ``after``."""
         for name, service in after["services"].items():
             if service["received"] != before["services"][name]["received"]:
                 self._find(Broken(6, f"{name}: the dry run sent {service['received'][-1]}"))
 
     def look(self, world: Plain) -> None:
-        """What is true of the world now."""
+        """Judges the present state of the world."""
         self._find(*judge_world(self._rules, self.case, world))
 
     def order(self, order: Plain, world: Plain | None = None) -> None:
@@ -186,11 +188,12 @@ class Judge:
         lane.ordered.append({**order, **self._rules.noted(order, world)})
 
     def lasting(self, world: Plain) -> None:
-        """All runs of the world are over, or no one leads them: what each has reached permanently is still so."""
+        """All runs of the world are over, or no process leads them. Checks that the permanent results of each run still
+        hold."""
         self._find(*judge_lasting(self._rules, self.case, world))
 
     def claimed(self, claims: Mapping[str, Plain], world: Plain) -> None:
-        """What a report says of each service, once no one leads the run any more."""
+        """Judges a report's statements about each service, once no process leads the run any more."""
         for name, claim in claims.items():
             lane = self.case.lanes[name]
             self._find(*self._rules.claim(self.case, lane, claim, world))
@@ -201,7 +204,7 @@ class Judge:
         return any(self._rules.counts(self.case, lane) for lane in self.case.lanes.values())
 
     def end(self, world: Plain) -> None:
-        """No one leads the run any more, and nothing is on its way."""
+        """No process leads the run any more, and no command is in transit."""
         if self.case.outcome is None and not self.case.is_paused:
             self._find(Broken(4, "the run has no named end"))
         self._find(*judge_world(self._rules, self.case, world), *judge_end(self._rules, self.case, world))

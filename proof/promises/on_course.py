@@ -1,4 +1,4 @@
-"""The course of a run: the order of its steps and ends, who aborts it, which lanes start when, and who may approve."""
+"""The rules for the course of a run: the order of its steps and ends, aborts, the starts of its lanes, and approvals."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ _FORWARD = frozenset({"step.started", "action.intended", "step.ready", "step.app
 
 
 def judge_course(case: Case, lane: Passage, event: Plain, at: float) -> Iterator[Broken]:
-    """Every promise that this event of a lane breaks; ``lane`` has not taken it in yet."""
+    """Every promise that this event of a lane breaks. ``lane`` does not contain the event yet."""
     kind = event["kind"]
     if kind in _FORWARD and not event.get("undo"):
         yield from _goes_on_though_called_off(lane, event)
@@ -43,7 +43,7 @@ def _goes_on_though_called_off(lane: Passage, event: Plain) -> Iterator[Broken]:
 
 
 def _out_of_turn(case: Case, lane: Passage, event: Plain) -> Iterator[Broken]:
-    """Promise 17: a step starts once every one before it is done, left out, or answered for."""
+    """Promise 17: a step starts only after every earlier step is done, left out, or answered for by a person."""
     names = list(case.steps)
     wanted = names[len(lane.finished)] if len(lane.finished) < len(names) else "nothing"
     if event["step"] != wanted:
@@ -51,8 +51,8 @@ def _out_of_turn(case: Case, lane: Passage, event: Plain) -> Iterator[Broken]:
 
 
 def _turned_back(case: Case, lane: Passage, event: Plain) -> Iterator[Broken]:
-    """Promises 1, 3 and 4: who rolls back was told to, knows what was obeyed, and cannot have passed the point of no
-    return."""
+    """Promises 1, 3 and 4: a lane that rolls back was told to, knows which commands were obeyed, and cannot have passed
+    the point of no return."""
     if not lane.told_to_revert and not lane.abort_at:
         yield Broken(3, f"{lane.service}: rolls back without a decision")
     step, last = case.steps.get(lane.step), lane.last
@@ -65,7 +65,7 @@ def _turned_back(case: Case, lane: Passage, event: Plain) -> Iterator[Broken]:
 
 
 def _declined(case: Case, lane: Passage) -> Iterator[Broken]:
-    """Promise 12: only who can no longer roll back, or does so already, continues."""
+    """Promise 12: after an abort, only a lane that can no longer roll back, or already does, continues."""
     step = case.steps.get(lane.step)
     in_doubt = step is not None and step["point_of_no_return"] and any(one.may_have_obeyed for one in lane.tried)
     if not (in_doubt or lane.is_past or lane.is_escalated or lane.is_reverting or lane.holds_for_others):
@@ -73,7 +73,7 @@ def _declined(case: Case, lane: Passage) -> Iterator[Broken]:
 
 
 def _ended(case: Case, lane: Passage, event: Plain) -> Iterator[Broken]:
-    """Promise 17: an end is called what it is."""
+    """Promise 17: the name of an end matches what happened."""
     outcome = event["outcome"]
     what = f"{lane.service}: ended {outcome}"
     left = [name for name in case.steps if name not in lane.finished]
@@ -93,8 +93,8 @@ def _ended(case: Case, lane: Passage, event: Plain) -> Iterator[Broken]:
 
 
 def _decided(case: Case, lane: Passage, event: Plain) -> Iterator[Broken]:
-    """Promise 3: what is recorded of a person was reported by that person, to that question; and where a person is there,
-    no one decides in their place."""
+    """Promise 3: a recorded answer of a person was given by that person, to that question. If a person is present, the
+    policy does not decide instead."""
     ruling, gate = event["ruling"], event["gate"]
     opened = case.lanes[lane.service].gates.get((gate, event["item"]))
     beforehand = case.plan["policy"]["transactions"].get(event["item"])
@@ -116,7 +116,7 @@ def _decided(case: Case, lane: Passage, event: Plain) -> Iterator[Broken]:
 
 
 def _not_its_turn(case: Case, lane: Passage) -> Iterator[Broken]:
-    """Promise 4: lanes start wave after wave; once too many have failed, none does."""
+    """Promise 4: lanes start wave after wave. After too many failures, no further lane starts."""
     waves = case.plan["waves"]
     if waves is None:
         return
@@ -140,7 +140,8 @@ def _failed(case: Case) -> list[str]:
 
 
 def _unapproved(case: Case) -> Iterator[Broken]:
-    """Promise 12: where others have to agree to a plan, they have, each by name, in time, and to this very plan."""
+    """Promise 12: if a plan needs approval, enough other people have approved exactly this plan, each by name and in
+    time."""
     rule = case.plan["approval"]
     if rule is None or case.is_approved:
         return
@@ -160,13 +161,13 @@ def _unapproved(case: Case) -> Iterator[Broken]:
 
 
 def judge_own(case: Case, event: Plain) -> Iterator[Broken]:
-    """The same of an event of the run itself."""
+    """Like ``judge_course``, for an event of the run itself."""
     match event["kind"]:
         case "run.paused":
             for name, lane in case.lanes.items():
                 if any(one.effect is None for one in lane.intents.values()):
                     yield Broken(4, f"{name}: the run pauses, and does not await what it has sent")
-        # What was reported counts up to here: the next process may lead a plan with other decisions.
+        # Only approvals up to here count: the next process may lead a plan with other decisions.
         case "gate.decided" if event["gate"] == "approval" and event["ruling"]["choice"] != "deny":
             yield from _unapproved(case)
         case "approval.given":
@@ -178,7 +179,8 @@ def judge_own(case: Case, event: Plain) -> Iterator[Broken]:
 
 
 def judge_heard(case: Case) -> Iterator[Broken]:
-    """Promise 12: who calls a run off is heard by every lane that can still hear it, once, and by no later start."""
+    """Promise 12: an abort reaches every lane that can still receive it, exactly once. It does not reach a later start of
+    the run."""
     for name, lane in case.passages.items():
         asked = case.hearing.called_off.get(name, 0)
         if lane.aborts > asked:
@@ -188,7 +190,7 @@ def judge_heard(case: Case) -> Iterator[Broken]:
 
 
 def judge_fail_fast(case: Case, lane: Passage, event: Plain) -> Iterator[Broken]:
-    """Promise 12: with fail-fast, once a lane did not get there, those that can roll back start nothing more."""
+    """Promise 12: with fail-fast, once a lane has failed, the lanes that can roll back start no further step."""
     if not case.plan["policy"]["fail_fast"] or event["kind"] != "step.started" or lane.abort_at or lane.has_declined:
         return
     failed = [name for name in _failed(case) if case.ended_at[name] <= case.batch and name not in case.forgiven]

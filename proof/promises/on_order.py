@@ -1,4 +1,4 @@
-"""What must hold when a change is on its way to a site: the record and the world at that very moment."""
+"""The rules for a change that is on its way to a site, checked against the record and the world at that moment."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from proof.promises.on_reading import MAX_AGE_S
 from proof.promises.passage import NEAR_S
 from proof.promises.rules import Rules
 
-# A command that leaves later than this before the end of the lease could take effect after it.
+# A command that is sent when less than this is left of the lease could take effect after the lease ends.
 _LEASE_LEFT_S = 1.0
 
 
 def judge_order(
     rules: Rules, case: Case, lane: LaneFacts, order: Plain, epoch: int, world: Plain | None
 ) -> Iterator[Broken]:
-    """Every promise that this order breaks. ``epoch``: the highest one that any process was given."""
+    """Every promise that this order breaks. ``epoch``: the highest epoch that any process was given."""
     intent = _intent_of(lane, order)
     yield from _powerless(order, epoch)
     yield from _by_the_skin(order)
@@ -41,7 +41,7 @@ def judge_order(
 
 
 def _intent_of(lane: LaneFacts, order: Plain) -> Intent | None:
-    """The recorded intent that this order carries out: not ended, and the same in every word."""
+    """The recorded intent that this order carries out: without an end, and with the same side, action and arguments."""
     for number in sorted(lane.intents, reverse=True):
         intent = lane.intents[number]
         said = intent.event
@@ -58,8 +58,8 @@ def _powerless(order: Plain, epoch: int) -> Iterator[Broken]:
 
 
 def _by_the_skin(order: Plain) -> Iterator[Broken]:
-    """Promise 5: nothing leaves when the lease is over, or so late that its effect could come after that; nor from a
-    process that leads no more."""
+    """Promise 5: no command leaves after the end of the lease, or so late that its effect could come after that end. A
+    process that no longer leads sends nothing."""
     if order.get("lease_left", _LEASE_LEFT_S) < _LEASE_LEFT_S:
         left = "no" if order["lease_left"] <= 0 else "hardly any"
         yield Broken(5, f"{words(order)}, with {left} time left of the lease")
@@ -70,8 +70,8 @@ def _by_the_skin(order: Plain) -> Iterator[Broken]:
 
 
 def _gives_up_into_a_question(case: Case, lane: LaneFacts, order: Plain, intent: Intent | None) -> Iterator[Broken]:
-    """Promise 16: where no one can be asked, the source gives up its clients only once every question that will surely
-    come has its answer."""
+    """Promise 16: in an unattended run, the source gives up its clients only if every question that will certainly come
+    already has its answer."""
     if case.is_attended or intent is None:
         return
     policy, names = case.plan["policy"], list(case.steps)
@@ -84,7 +84,7 @@ def _gives_up_into_a_question(case: Case, lane: LaneFacts, order: Plain, intent:
 
 
 def _undecided_items(lane: LaneFacts, order: Plain, step: Plain, policy: Plain) -> Iterator[Broken]:
-    """The same of the items that a later step will find."""
+    """Promise 16, for the items that a later step will find."""
     each = step["for_each"]
     listed = lane.read(each["on"], each["reading"])
     if listed is None:
@@ -96,7 +96,7 @@ def _undecided_items(lane: LaneFacts, order: Plain, step: Plain, policy: Plain) 
 
 
 def _unrecorded(lane: LaneFacts, order: Plain, intent: Intent | None) -> Iterator[Broken]:
-    """Promise 4: before a device hears anything, the intent is on disk."""
+    """Promise 4: the intent is on disk before a device receives a command."""
     if intent is None:
         yield Broken(4, f"{words(order)}, and no intent is on disk that says so")
     elif lane.outcome is not None:
@@ -104,7 +104,7 @@ def _unrecorded(lane: LaneFacts, order: Plain, intent: Intent | None) -> Iterato
 
 
 def _stands_on_what_is_old(case: Case, lane: LaneFacts, order: Plain, intent: Intent | None) -> Iterator[Broken]:
-    """Promise 15: what a command depends on is young when it leaves, however long it had to wait."""
+    """Promise 15: the readings that a command depends on are recent when it leaves, however long it had to wait."""
     tried = case.passages[lane.service].last if case.is_whole and "now" in order else None
     if intent is None or tried is None or tried.number != intent.event["intent"] or tried.stands_on is None:
         return
@@ -114,7 +114,7 @@ def _stands_on_what_is_old(case: Case, lane: LaneFacts, order: Plain, intent: In
 
 
 def _again(lane: LaneFacts, order: Plain, intent: Intent | None, world: Plain | None) -> Iterator[Broken]:
-    """Promise 4: what cannot be undone is sent again only once it is shown that it had no effect."""
+    """Promise 4: a command that cannot be undone is sent again only after a reading showed that it had no effect."""
     if intent is not None and intent.orders:
         yield Broken(4, f"{words(order)}, {intent.orders + 1} times for one intent")
     for earlier in lane.intents.values():
@@ -126,6 +126,6 @@ def _again(lane: LaneFacts, order: Plain, intent: Intent | None, world: Plain | 
             yield Broken(4, f"{words(order)}, while attempt {said['intent']} is in doubt")
     key = [order["site"], order["action"], order["args"]]
     effects = () if world is None else world["services"][lane.service]["effects"]
-    # Whoever asks twice for what was done once is refused by the device; but it must not be asked at all.
+    # The device refuses a second request for the same change, but it must not even receive one.
     if any(effect[:3] == key and effect[3] for effect in effects):
         yield Broken(4, f"{words(order)}, after it had taken effect")

@@ -1,4 +1,5 @@
-"""What an action depends on, and what shows that it is done: each decision of a lane against what was read before it."""
+"""Checks each decision of a lane against the readings before it: those an action depends on, and those that show it is
+done."""
 
 from __future__ import annotations
 
@@ -10,15 +11,15 @@ from proof.promises.durations import seconds
 from proof.promises.facts import Broken, Case, Plain
 from proof.promises.passage import NEAR_S, Checks, Passage
 
-# Answers by which a person speaks for a whole step.
+# Choices by which a person takes responsibility for a whole step.
 _ANSWERS = frozenset({"attest", "waive", "later", "accept"})
 _NO_CHANGE = frozenset({"rejected", "not-sent"})
-# Unless the step says so, what an action depends on was read within so many seconds before it.
+# Default of ``max_age``: the readings that an action depends on are at most this many seconds old.
 MAX_AGE_S = 30.0
 
 
 def judge_reading(case: Case, lane: Passage, event: Plain, at: float) -> Iterator[Broken]:
-    """Every promise that this event breaks, by what was read; ``lane`` has not taken it in yet."""
+    """Every promise that this event breaks, judged by the readings. ``lane`` does not contain the event yet."""
     step = case.steps.get(event.get("step") or lane.step)
     if step is None:
         return
@@ -45,13 +46,13 @@ def judge_reading(case: Case, lane: Passage, event: Plain, at: float) -> Iterato
 
 
 def task_of(step: Plain, *, undo: bool) -> Plain:
-    """The step itself, or what undoes it."""
+    """The step itself, or the task that undoes it."""
     found: Plain = step["undo"] if undo else step
     return found
 
 
 def _stands_on_nothing(lane: Passage, step: Plain, event: Plain, at: float) -> Iterator[Broken]:
-    """Promise 15: an action depends on what was read under the present mark, in one round, and lately."""
+    """Promise 15: an action depends on readings of one recent round, which was asked after the lane last moved."""
     reconfirm = () if event["undo"] or lane.is_escalated else step.get("reconfirm", ())
     require: Checks = (*task_of(step, undo=event["undo"])["require"], *reconfirm)
     what = f"{lane.service}: {step['id']} is {'rolled back' if event['undo'] else 'done'}"
@@ -73,15 +74,16 @@ def _word(stands: bool | None) -> str:
 
 
 def _about(age: float) -> str:
-    """Roughly, so that one defect is one sentence."""
+    """The age in rough words, so that one defect gives one sentence."""
     return next(
         (words for limit, words in ((120.0, "more than half a minute"), (3_600.0, "minutes")) if age < limit), "hours"
     )
 
 
 def _does_not_apply(lane: Passage, step: Plain, event: Plain) -> Iterator[Broken]:
-    """Promise 17: a step that applies only if something is so is done once that was read, since it was started; and a
-    changing one since the run was resumed, too, unless it has changed a part already, which cannot stay so."""
+    """Promise 17: a conditional step is done only after its condition was read, since the step was started. For a step
+    that changes a device, the condition is also read since the run was resumed. A step that has already changed a part is
+    exempt, because that partial change cannot stay."""
     is_partly = lane.last is not None and lane.last.is_partly
     if step["only_if"] and not is_partly and not lane.applies and not event.get("undo"):
         yield Broken(
@@ -90,7 +92,7 @@ def _does_not_apply(lane: Passage, step: Plain, event: Plain) -> Iterator[Broken
 
 
 def _drops_what_was_given_up(lane: Passage, step: Plain, event: Plain) -> Iterator[Broken]:
-    """Promise 3: what an escalation put at risk stays where it is: a step that would drop it is left out."""
+    """Promise 3: messages that an escalation put at risk stay where they are. A step that would drop them is left out."""
     if step.get("unless_escalated") and lane.is_escalated and not event.get("undo"):
         yield Broken(
             3, f"{lane.service}: {step['id']} is done after an escalation, and drops what the source alone has"
@@ -98,13 +100,13 @@ def _drops_what_was_given_up(lane: Passage, step: Plain, event: Plain) -> Iterat
 
 
 def _tried_too_often(lane: Passage, step: Plain, event: Plain) -> Iterator[Broken]:
-    """Promise 4: an action is tried as often as the runbook says, however often the run is resumed."""
+    """Promise 4: an action is tried at most as often as the runbook says, regardless of the number of resumes."""
     if lane.attempts(event["item"], undo=event["undo"]) >= step["attempts"]:
         yield Broken(4, f"{lane.service}: {step['id']} is tried more often than {step['attempts']} times")
 
 
 def _sent_before_proof(lane: Passage, step: Plain, event: Plain) -> Iterator[Broken]:
-    """Promise 4: what may have been obeyed is proven, or disproved, before it is sent again."""
+    """Promise 4: a command that may have been obeyed is proven, or disproved, before it is sent again."""
     last = lane.last
     if last is None or last.item is not None or event["item"] is not None or last.undo is not event["undo"]:
         return
@@ -114,7 +116,7 @@ def _sent_before_proof(lane: Passage, step: Plain, event: Plain) -> Iterator[Bro
 
 
 def _not_shown(lane: Passage, step: Plain, task: Plain, kind: str) -> Iterator[Broken]:
-    """Promise 17: a step counts as done, or as undone, once a reading since showed it; or a person speaks for it."""
+    """Promise 17: a step counts as done or undone only after a later reading showed it, or if a person answers for it."""
     said = lane.previous
     if said.get("kind") == "gate.decided" and said["ruling"]["choice"] in _ANSWERS and kind == "step.done":
         return
@@ -138,7 +140,8 @@ def _not_shown(lane: Passage, step: Plain, task: Plain, kind: str) -> Iterator[B
 
 
 def _held_before(lane: Passage, step: Plain, what: str) -> Iterator[Broken]:
-    """Promise 4: what was so before a doubtful action says nothing of it, until its effect can no longer come."""
+    """Promise 4: a state that held before a doubtful action proves nothing about that action until its effect can no
+    longer come."""
     last = lane.last
     if last is None or lane.round is None or last.effect != "doubtful" or last.before is False:
         return
@@ -162,13 +165,14 @@ def _left_on_the_list(lane: Passage, step: Plain, what: str) -> Iterator[Broken]
 
 
 def _unmarked(lane: Passage, step: Plain) -> Iterator[Broken]:
-    """Promise 12: who passes the point of no return says so."""
+    """Promise 12: a lane that passes the point of no return records that."""
     if step["point_of_no_return"] and step["do"] and not (lane.is_past or lane.is_escalated):
         yield Broken(12, f"{lane.service}: {step['id']} is done, and its point of no return is not on record")
 
 
 def _left_out(lane: Passage, step: Plain) -> Iterator[Broken]:
-    """Promise 17: a step is left out once it was read that it does not apply, or would drop what was given up."""
+    """Promise 17: a step is left out only if a reading showed that it does not apply, or if it would drop messages given
+    up."""
     if step.get("unless_escalated") and lane.is_escalated:
         return
     if lane.round is None or lane.round.holds(step["only_if"]) is not False:
@@ -176,8 +180,8 @@ def _left_out(lane: Passage, step: Plain) -> Iterator[Broken]:
 
 
 def _settled_too_soon(lane: Passage, step: Plain, event: Plain) -> Iterator[Broken]:
-    """Promise 4: that a doubtful action had no effect is shown by what was read once its effect could no longer come,
-    and a part of it is not nothing."""
+    """Promise 4: only a reading can show that a doubtful action had no effect. It must be asked when the effect can no
+    longer come. A partial effect is an effect."""
     tried = next((one for one in lane.tried if one.number == event["intent"]), None)
     what = f"{lane.service}: intent {event['intent']} is said to have had no effect"
     if tried is None or tried.effect != "doubtful":
@@ -195,12 +199,12 @@ def _settled_too_soon(lane: Passage, step: Plain, event: Plain) -> Iterator[Brok
 
 
 def _waived_though_known(lane: Passage, step: Plain) -> Iterator[Broken]:
-    """Promise 3: what was read as false cannot be waived, and only who gave up the guarantee may waive the rest."""
+    """Promise 3: a check that was read as false cannot be waived. Only an escalated lane may waive an unknown check."""
     if not lane.is_escalated or not lane.failed_unknown:
         yield Broken(3, f"{lane.service}: {step['id']} is waived, and that it failed is no mere silence")
 
 
 def stood_before(lane: Passage, step: Plain, event: Plain) -> bool | None:
-    """Did what the action is to do hold already in the round that it depends on?"""
+    """Did the action's expected effect already hold in the round that the action depends on?"""
     checks: Any = task_of(step, undo=event["undo"])["expect"]
     return None if lane.round is None or not checks else lane.round.holds(checks)

@@ -1,4 +1,4 @@
-"""What must hold when an event is on record: each one against those before it, and against the world."""
+"""The rules for an event that is on record, checked against the earlier events and the world."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from proof.promises.facts import Broken, Case, LaneFacts, Plain
 from proof.promises.rules import Rules
 
 _ENDS = frozenset({"done", "reverted", "escalated", "refused", "needs-operator", "stuck"})
-# By severity: a run is as good as the worst of its lanes.
+# By severity. A run has the worst outcome of its lanes.
 _WORST = ("done", "refused", "reverted", "escalated", "needs-operator", "stuck")
 
 
 def judge_record(rules: Rules, case: Case, record: Plain, world: Plain | None) -> Iterator[Broken]:
-    """Every promise that this event breaks; ``case`` has not taken it in yet."""
+    """Every promise that this event breaks. ``case`` does not contain the event yet."""
     event = record["event"]
     if record["seq"] != case.seq + 1:
         yield Broken(11, f"record {record['seq']} follows {case.seq}")
@@ -41,7 +41,7 @@ def judge_record(rules: Rules, case: Case, record: Plain, world: Plain | None) -
 
 
 def _out_of_order(case: Case, lane: LaneFacts, event: Plain) -> Iterator[Broken]:
-    """Promise 4: no doubt is left behind: an action is intended only once the last one is settled."""
+    """Promise 4: an action is intended only after the doubt about its last attempt is settled."""
     number = event["intent"]
     if number != max(lane.intents, default=0) + 1:
         yield Broken(4, f"{lane.service}: intent {number} follows {max(lane.intents, default=0)}")
@@ -58,14 +58,15 @@ def _out_of_order(case: Case, lane: LaneFacts, event: Plain) -> Iterator[Broken]
 
 
 def _ended_twice(lane: LaneFacts, event: Plain) -> Iterator[Broken]:
-    """Promise 4: an outcome belongs to one intent."""
+    """Promise 4: each outcome belongs to one intent that has no outcome yet."""
     intent = lane.intents.get(event["intent"])
     if intent is None or intent.effect is not None:
         yield Broken(4, f"{lane.service}: action {event['intent']} ends, and is not under way")
 
 
 def _not_to_be_decided(case: Case, lane: LaneFacts, event: Plain) -> Iterator[Broken]:
-    """Promise 3: decided by a person, for a reason, and among what was asked; alone, as the runbook says."""
+    """Promise 3: a decision names a person and a reason, and is one of the offered choices. Without an operator, it
+    follows the runbook or the policy."""
     ruling, gate = event["ruling"], event["gate"]
     if not ruling["by"] or not ruling["reason"]:
         yield Broken(3, f"{lane.service}: {gate} is decided by {ruling['by']!r} for {ruling['reason']!r}")
@@ -86,19 +87,20 @@ def _not_to_be_decided(case: Case, lane: LaneFacts, event: Plain) -> Iterator[Br
 
 
 def _alone(case: Case, lane: LaneFacts, opened: Plain) -> str:
-    """What the runbook says for when no one can be asked; for questions that are not in it, what was reported then."""
+    """The runbook's choice for an unattended run. For a question that is not in the runbook, the choice that was recorded
+    with the question."""
     step = case.steps.get(opened["step"], {})
     for key in ("when_guard_breaks", "when_stalled", "ask"):
         rule = step.get(key)
         if rule and rule["gate"] == opened["gate"]:
-            # Who can no longer roll back, stops.
+            # A lane that can no longer roll back stops.
             forward = rule["unattended"] != "revert" or not (lane.is_committed or lane.escalated)
             return str(rule["unattended"]) if forward else "stop"
     return str(opened["unattended"])
 
 
 def _escalated(lane: LaneFacts, event: Plain) -> Iterator[Broken]:
-    """Promise 3: a recorded decision."""
+    """Promise 3: an escalation has a recorded decision."""
     decisions = [ruling for gate, ruling in lane.decided if ruling["choice"] == "escalate"]
     if not decisions or decisions[-1] != event["ruling"]:
         yield Broken(3, f"{lane.service}: escalated without a recorded decision")
@@ -111,7 +113,8 @@ def _undo_order(lane: LaneFacts, event: Plain) -> Iterator[Broken]:
 
 
 def _undo_unknown(lane: LaneFacts, event: Plain) -> Iterator[Broken]:
-    """Promise 1: everything that was changed is undone, in the order it was done; past the point, nothing is."""
+    """Promise 1: a rollback lists all changes, in the order in which they were made. Past the point of no return, there
+    is no rollback."""
     undo = list(event["undo"])
     if lane.is_committed:
         yield Broken(1, f"{lane.service}: rolls back after its point of no return")

@@ -1,4 +1,4 @@
-"""Waits and questions against the time that the runbook gives them: none too soon, none never."""
+"""Checks waits and questions against the times in the runbook: none comes too soon, and none is forgotten."""
 
 from __future__ import annotations
 
@@ -9,16 +9,16 @@ from proof.promises.facts import Broken, Case, Plain
 from proof.promises.on_reading import task_of
 from proof.promises.passage import NEAR_S, Passage, Round
 
-# What a wait may follow and is a number of messages.
+# The readings that a wait may follow and that count messages.
 _MESSAGES = frozenset({("replication_queue", "messages"), ("queues", "owned")})
 _WAYS_OUT = frozenset({"revert", "escalate"})
 _FAILED = frozenset({"step-failed", "undo-failed"})
-# So many rounds may be asked after something was due, before it counts as forgotten: processes sleep, devices are slow.
+# A deadline counts as forgotten after this many rounds were asked past it. Processes sleep, and devices are slow.
 _ROUNDS_LATE = 4
 
 
 def judge_waiting(case: Case, lane: Passage, event: Plain, at: float) -> Iterator[Broken]:
-    """Every promise that this event breaks, by the time it comes at; ``lane`` has not taken it in yet."""
+    """Every promise that this event breaks by its time. ``lane`` does not contain the event yet."""
     step = case.steps.get(event.get("step") or lane.step)
     if step is None:
         return
@@ -35,8 +35,8 @@ def judge_waiting(case: Case, lane: Passage, event: Plain, at: float) -> Iterato
 
 
 def _not_held(lane: Passage, step: Plain) -> Iterator[Broken]:
-    """Promise 2: a goal that has to hold for a while was read to hold for as long, without a break; what must never be
-    was not read, and a guard held at the end."""
+    """Promise 2: a goal that has to hold for some time was read as true for that time, without a break. No ``never``
+    check was read as true, and the guard held at the end."""
     what = f"{lane.service}: {step['id']} counts as reached"
     if lane.round is None or lane.is_waived or lane.previous.get("kind") == "gate.decided":
         return
@@ -49,7 +49,8 @@ def _not_held(lane: Passage, step: Plain) -> Iterator[Broken]:
 
 
 def _taken_from_others(case: Case, lane: Passage, step: Plain) -> Iterator[Broken]:
-    """Promise 7: items that are left to others first get the whole time, and are listed again after it."""
+    """Promise 7: if items are first left to others, the others get the whole waiting time. After it, the items are listed
+    again."""
     pairs = case.plan.get("inventory", {}).get("pairs", ())
     wanted = next((one.get("transaction_wait") for one in pairs if one["name"] == case.plan["pair"]), None)
     wanted = wanted or step["delay"]
@@ -59,7 +60,7 @@ def _taken_from_others(case: Case, lane: Passage, step: Plain) -> Iterator[Broke
 
 
 def _asked_too_soon(lane: Passage, step: Plain, event: Plain) -> Iterator[Broken]:
-    """Promise 3: a guard that breaks for a moment, or a queue that rests, is no question yet."""
+    """Promise 3: a guard that breaks for a moment, or a queue that pauses for a moment, does not cause a question yet."""
     what = f"{lane.service}: {event['gate']} is asked"
     if lane.round is None:
         return
@@ -71,13 +72,13 @@ def _asked_too_soon(lane: Passage, step: Plain, event: Plain) -> Iterator[Broken
     if stall is not None and stall["gate"] == event["gate"]:
         is_early = asked - lane.low_at <= seconds(stall["after"]) - NEAR_S
         early.append(f"it fell within the last {stall['after']}" if is_early else "")
-    # Both may ask the same question; one reason is enough.
+    # The guard and the stall may open the same gate. One reason is enough.
     if early and all(early):
         yield Broken(3, f"{what}, and {' and '.join(early)}")
 
 
 def _way_back_offered(lane: Passage, step: Plain, event: Plain) -> Iterator[Broken]:
-    """Promise 1: where the target may be active already, no way back is offered."""
+    """Promise 1: if the target may be active already, no way back is offered."""
     offered = _WAYS_OUT.intersection(event["choices"])
     in_doubt = step["point_of_no_return"] and any(one.may_have_obeyed for one in lane.tried)
     if (
@@ -91,7 +92,8 @@ def _way_back_offered(lane: Passage, step: Plain, event: Plain) -> Iterator[Brok
 
 
 def _asked_for_no_reason(lane: Passage, event: Plain) -> Iterator[Broken]:
-    """Promise 3: what to do about a failure is asked where something failed, and about an undo, where that was one."""
+    """Promise 3: the question about a failed step is asked only after a failure, and the one about a failed undo only in
+    a rollback."""
     if event["gate"] not in _FAILED:
         return
     if not lane.has_failed:
@@ -101,7 +103,7 @@ def _asked_for_no_reason(lane: Passage, event: Plain) -> Iterator[Broken]:
 
 
 def _wrong_number(lane: Passage, step: Plain, event: Plain) -> Iterator[Broken]:
-    """Promise 3: what is said to be at risk is what was read last."""
+    """Promise 3: the number said to be at risk is the number that was read last."""
     follows = step["progress"]
     counts = follows is not None and (follows["reading"], follows["field"]) in _MESSAGES
     if counts and event["at_risk"] is not None and event["at_risk"] != lane.gauge:
@@ -111,7 +113,8 @@ def _wrong_number(lane: Passage, step: Plain, event: Plain) -> Iterator[Broken]:
 
 
 def judge_overdue(case: Case, lane: Passage, seen: Round) -> Iterator[Broken]:
-    """Promise 4: what is due happens: a lane never continues looking on for ever. ``lane`` has taken ``seen`` in."""
+    """Promise 4: a lane acts when a deadline has passed, and does not only watch for ever. ``lane`` contains ``seen``
+    already."""
     step = case.steps.get(lane.step)
     if step is None:
         return
@@ -123,7 +126,7 @@ def judge_overdue(case: Case, lane: Passage, seen: Round) -> Iterator[Broken]:
 
 
 def _is_known(step: Plain, seen: Round) -> bool:
-    """What is not known is waited for by other rules."""
+    """Is the goal known to be unreached? Other rules judge an unknown goal."""
     return seen.holds(step["until"]) is False
 
 
@@ -140,7 +143,7 @@ def _deadlines(case: Case, lane: Passage, step: Plain, seen: Round) -> Iterator[
         and _is_known(step, seen)
     ):
         yield "stall", lane.low_at + seconds(stall["after"])
-    # Who slept until its time was over and then reads the goal as true has reached it.
+    # A lane that slept past its timeout and then reads the goal as true has reached it.
     is_reached = seen.holds(step["until"]) is True
     if step["timeout"] is not None and step["until"] and not is_asked and not is_reached:
         yield "timeout", lane.step_at + seconds(step["timeout"])

@@ -1,4 +1,4 @@
-"""What must hold of the world itself: at every moment, and at the end of a run."""
+"""The rules for the world itself: at every moment, and at the end of a run."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def judge_world(rules: Rules, case: Case, world: Plain) -> Iterator[Broken]:
 
 
 def _unasked(rules: Rules, case: Case, lane: LaneFacts, service: Plain) -> Iterator[Broken]:
-    """Promise 5: nothing takes effect but what was permitted, each time."""
+    """Promise 5: only permitted commands take effect, and each effect has its own permit."""
     if case.begun is None:
         return
     of_others = rules.outside | rules.shared
@@ -36,7 +36,7 @@ def _unasked(rules: Rules, case: Case, lane: LaneFacts, service: Plain) -> Itera
 
 
 def judge_end(rules: Rules, case: Case, world: Plain) -> Iterator[Broken]:
-    """Promises of a run that no one leads any more; everything that was on its way has arrived."""
+    """Promises at the end: no process leads the run any more, and everything in transit has arrived."""
     for name, service in world["services"].items():
         lane = case.lanes.get(name)
         if lane is None and any(name in other.lanes for other in case.others):
@@ -48,13 +48,14 @@ def judge_end(rules: Rules, case: Case, world: Plain) -> Iterator[Broken]:
 
 
 def judge_lasting(rules: Rules, case: Case, world: Plain) -> Iterator[Broken]:
-    """What a run has reached permanently, after all that came later."""
+    """Judges the permanent results of a run, after all later runs."""
     for name, lane in case.lanes.items():
         yield from rules.lasting(case, lane, world["services"][name], world)
 
 
 def _untouched(rules: Rules, case: Case, name: str, service: Plain) -> Iterator[Broken]:
-    """What is not of the run is sent nothing; but a door of a whole site is everybody's."""
+    """A service outside the run is sent nothing. Actions on a whole site are exempt, because all its services share
+    them."""
     before = [] if case.begun is None else case.begun["services"][name]["effects"]
     new = [one for one in service["effects"] if one not in before and one[1] not in rules.shared]
     if new:

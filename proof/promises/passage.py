@@ -1,7 +1,7 @@
-"""How a lane passes through its runbook, step by step: what its decisions could depend on. Gathers, and judges nothing.
+"""A lane's passage through its runbook, step by step: the facts on which its decisions could depend. Judges nothing.
 
-Kept only where the judge hears the whole of a run, and when each reading was asked (``Judge.asked``). All moments here
-are the world's, whatever the clock of the process that wrote the record.
+Kept only if the judge hears the whole run and the moment of each question (``Judge.asked``). All moments here are the
+world's, not those of the clock of the process that wrote the record.
 """
 
 from __future__ import annotations
@@ -17,30 +17,30 @@ from proof.promises.checks import holds, value_of
 Plain = Mapping[str, Any]
 Checks = Sequence[Plain]
 
-# What was read before one of these says nothing any more: the lane has moved on, or a device may have changed.
+# Readings from before one of these events no longer count: the lane has moved on, or a device may have changed.
 _MOVES = frozenset(
     {"lane.started", "lane.resumed", "step.started", "step.applies", "step.ready", "step.done", "step.skipped"}
     | {"step.failed", "step.retried", "step.waived", "action.intended", "action.ended", "lane.escalated"}
     | {"revert.started", "undo.done", "readings.expired", "site.claimed"}
 )
-# Two numbers of seconds are the same moment, as exactly as a clock of hours can tell.
+# Two times that differ by at most this are the same moment: a clock that runs for hours is not more exact.
 NEAR_S = 1e-3
-# What a reading may also be called: this one is made from another.
+# Other names under which a reading may be asked, because it is made from one of those readings.
 _ALSO: Mapping[str, Sequence[str]] = {"reachability": ("replication", "instance")}
 
 
 @dataclass(slots=True)
 class Asked:
-    """When each reading of a side was asked, and how many records the run had then."""
+    """The moments at which each reading of a side was asked, with the number of records that the run had then."""
 
     known: dict[tuple[str, str], list[tuple[float, int]]] = field(default_factory=lambda: defaultdict(list))
 
     def note(self, on: str, reading: str, moment: float, seq: int) -> None:
-        """It is asked right now."""
+        """The reading is asked right now."""
         self.known[on, reading].append((moment, seq))
 
     def find(self, on: str, reading: str, moment: float) -> int | None:
-        """How many records there were when it was asked at ``moment``; 0 if it was not asked then; None: not known."""
+        """The number of records when the reading was asked at ``moment``. 0: not asked then. None: unknown."""
         names = [name for name in (reading, *_ALSO.get(reading, ())) if (on, name) in self.known]
         for name in names:
             for when, seq in reversed(self.known[on, name]):
@@ -53,7 +53,7 @@ class Asked:
 
 @dataclass(frozen=True, slots=True)
 class Round:
-    """Readings that are in one record: ``asked`` is when the first of them was asked, ``times`` when each was."""
+    """The readings in one record. ``asked``: the moment of the first question; ``times``: the moment of each question."""
 
     number: int
     asked: float
@@ -61,7 +61,7 @@ class Round:
     times: Mapping[tuple[str, str], float] = field(default_factory=dict)
 
     def holds(self, checks: Checks) -> bool | None:
-        """Do all ``checks`` hold in it? One that is false outweighs one that is unknown."""
+        """Do all ``checks`` hold in this round? False if any check is false, even if another check is unknown."""
         said = [
             holds(check, self.values.get((check["on"], check["reading"])), partial(self._there, check))
             for check in checks
@@ -69,7 +69,7 @@ class Round:
         return False if False in said else None if None in said else True
 
     def _there(self, check: Plain, place: Plain) -> Any:
-        """What the other site's reading says; unknown where it was asked after the one that is compared with it."""
+        """The value of the other site's reading. Unknown if that reading was asked after the one compared with it."""
         there = self.values.get((place["on"], place["reading"]))
         asked, compared = (self.times.get((one["on"], one["reading"])) for one in (place, check))
         if there is None or asked is None or compared is None or asked > compared:
@@ -79,7 +79,8 @@ class Round:
 
 @dataclass(slots=True)
 class Tried:
-    """An intent of the present step. ``before``: did what it was to do hold in the round that it ``stands_on``?"""
+    """An intent of the present step. ``before``: did its expected effect already hold in the round that it
+    ``stands_on``?"""
 
     number: int
     item: str | None
@@ -93,17 +94,17 @@ class Tried:
 
     @property
     def may_have_obeyed(self) -> bool:
-        """Could a device be another because of it?"""
+        """Could this attempt have changed a device?"""
         return (not self.is_disproved or self.is_partly) and self.effect not in ("rejected", "not-sent")
 
 
 @dataclass(slots=True)
 class Passage:
-    """``round``: the newest one that was asked since the lane moved last; ``began``: the record of that move.
+    """``round``: the newest round that was asked since the lane last moved. ``began``: the record of that move.
 
-    ``goal_since``: the first of the unbroken row of rounds in which the goal held. ``low``: the lowest the gauge was,
-    and ``low_at`` when it last fell; ``gauge``: as it was read last.
-    ``broke_at``: when the guard was said to be broken. ``overdue``: how many rounds were asked after their time.
+    ``goal_since``: the moment since which the goal has held in every round. ``low``: the lowest value of the gauge.
+    ``low_at``: the moment when the gauge last fell. ``gauge``: its last value. ``broke_at``: the moment when the guard
+    was recorded as broken. ``overdue``: the number of rounds that were asked after each deadline.
     """
 
     service: str
@@ -115,7 +116,7 @@ class Passage:
     left_at: float = 0.0  # like ``step_at``, minus the time for which earlier processes watched
     watched_at: float = 0.0  # when the last round of readings was asked for
     applies: bool = False
-    applied: bool = False  # since the step was started, whatever came in between
+    applied: bool = False  # like ``applies``, but kept until the step ends
     is_waived: bool = False
     has_failed: bool = False
     failed_unknown: bool = False
@@ -128,7 +129,7 @@ class Passage:
     low: float | None = None
     low_at: float = 0.0
     waiting_since: float | None = None
-    told_to_wait_at: float = 0.0  # when that was decided first, perhaps after a sleep
+    told_to_wait_at: float = 0.0  # when the wait was first decided, perhaps after a sleep
     overdue: dict[str, int] = field(default_factory=dict)
     finished: list[str] = field(default_factory=list)
     undo: list[str] = field(default_factory=list)
@@ -136,7 +137,7 @@ class Passage:
     told_to_revert: bool = False
     abort_at: int = 0
     aborts: int = 0
-    may_leave: bool = False  # a person said by name, with a reason, that it may be left where it is
+    may_leave: bool = False  # a person agreed, by name and with a reason, to leave the service where it is
     is_left: bool = False
     has_declined: bool = False
     previous: Plain = field(default_factory=dict)
@@ -150,7 +151,7 @@ class Passage:
 
     @property
     def holds_for_others(self) -> bool:
-        """Was it read last that other services rely on what this lane would undo?"""
+        """Did the last round show that other services rely on a change that this lane would undo?"""
         values = () if self.round is None else self.round.values.items()
         return any(name[1] == "site_claims" and value is not None and not value["granted"] for name, value in values)
 
@@ -165,17 +166,17 @@ class Passage:
         return self.tried[-1] if self.tried else None
 
     def take(self, event: Plain, number: int, at: float, step: Plain | None) -> None:
-        """One more event of this lane; ``step`` is the one that it is in, as the runbook has it."""
+        """Takes in one more event of this lane. ``step`` is the lane's present step, from the runbook."""
         kind = event["kind"]
         self.number = number
         if kind in _MOVES:
-            # Several items are acted on by one and the same decision.
+            # One decision covers the actions on several items.
             self._move(number, at, keeps=self.round if event.get("item") is not None else None)
         getattr(self, "_" + kind.replace(".", "_").replace("-", "_"), _nothing)(event, number, at, step)
         self.previous = event
 
     def see(self, seen: Round, gauge: float | None, at: float, step: Plain | None) -> None:
-        """A round that was asked since the lane moved last."""
+        """Takes in a round that was asked since the lane last moved."""
         self.round = seen
         self.watched_at = seen.asked
         if step is None:
@@ -190,13 +191,13 @@ class Passage:
                 self.overdue.clear()
 
     def attempts(self, item: str | None, *, undo: bool) -> int:
-        """How often this was sent, as far as attempts count."""
+        """The number of attempts that count. An attempt that was not sent does not count."""
         return sum(
             one.item == item and one.undo is undo and one.effect != "not-sent"
             for one in self.tried[self.counted_from :]
         )
 
-    # What the events make of it
+    # How each event changes the passage
 
     def _move(self, number: int, at: float, *, keeps: Round | None) -> None:
         self.began, self.began_at, self.round = number, at, keeps
@@ -204,7 +205,7 @@ class Passage:
         self.overdue.clear()
 
     def _anew(self, at: float) -> None:
-        """A step, or another try of it."""
+        """Starts a step, or another try of it."""
         self.step_at = self.low_at = at
         self.applies = self.has_failed = False
         self.gauge = self.low = self.broke_at = self.waiting_since = None
@@ -262,7 +263,7 @@ class Passage:
 
     def _lane_escalated(self, event: Plain, number: int, at: float, step: Plain | None) -> None:
         self.is_escalated = True
-        if event.get("stays"):  # its action is still to come, without the guarantee
+        if event.get("stays"):  # the step's action follows later, without the guarantee
             self.open_gates.clear()
             self.broke_at = self.waiting_since = None
             return
@@ -270,7 +271,7 @@ class Passage:
         self._leave(at)
 
     def _action_intended(self, event: Plain, number: int, at: float, step: Plain | None) -> None:
-        return  # see ``intend``: it needs the round that is gone now
+        return  # see ``intend``, which needs the round that ``_move`` has cleared
 
     def intend(self, event: Plain, before: bool | None, stands_on: Round | None) -> None:
         """An action is intended."""
@@ -299,7 +300,7 @@ class Passage:
             self.waiting_since = None
 
     def _not_counted(self, at: float) -> None:
-        """While the guard is broken nothing can move: that time does not count."""
+        """Nothing can move while the guard is broken, so that time does not count."""
         self.low_at = at if self.broke_at is None else at - max(0.0, self.broke_at - self.low_at)
 
     def _gate_opened(self, event: Plain, number: int, at: float, step: Plain | None) -> None:

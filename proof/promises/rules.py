@@ -1,4 +1,4 @@
-"""The rules of one family: what the promises mean for its devices. What holds for every device is not said here."""
+"""The rules of one family: the promises in terms of its devices. The rules for every device are elsewhere."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ from proof.promises.facts import Broken, Case, Intent, LaneFacts, Plain
 class Rules:
     """Each rule yields every promise that it finds broken.
 
-    ``meaning``: what its readings and actions mean for the rules that hold for every family.
-    ``order``: a change is on its way to a site, with the recorded intent that it carries out. ``record``: an event of a
-    lane is on record, and the lane has not taken it in yet. ``world``: what is true of a lane's service now; ``end``:
-    the same once no one leads the run any more. ``counts``: does what ``end`` says of a lane depend on the outcome of
-    its messages? ``lasting``: what is true once all runs of the world are over. ``claim``: what a report says of a
-    service. ``gives_up``: does an order make the source give up its clients, so that for a while none serves? ``noted``:
-    what is to be kept of the world with an order. ``not_idempotent``: actions that must not take effect twice.
-    ``shared``: actions on a whole site, whose effect is on more than one service; ``outside``: those that no device of
-    the world counts.
+    ``meaning``: the meaning of the family's readings and actions, for the rules that hold for every family. ``order``:
+    judges a change that is on its way to a site, with the recorded intent that the change carries out. ``record``: judges
+    an event of a lane that is on record. ``LaneFacts`` does not contain the event yet. ``world``: judges the present
+    state of a lane's service. ``end``: the same, once no process leads the run any more. ``counts``: does the verdict of
+    ``end`` on a lane depend on the outcome of its messages? ``lasting``: judges the state once all runs of the world are
+    over. ``claim``: judges a report's statement about a service. ``gives_up``: does an order make the source give up its
+    clients, so that for a while no site serves? ``noted``: the facts of the world to keep with an order.
+    ``not_idempotent``: actions that must not take effect twice. ``shared``: actions on a whole site, which affect more
+    than one service. ``outside``: actions that no device of the world counts.
     """
 
     meaning: Meaning

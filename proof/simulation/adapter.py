@@ -1,7 +1,7 @@
-"""A site's adapter, watched: what one process asks a site goes past the theatre, call by call.
+"""A watched adapter of a site: the simulation sees every call of one process to the site.
 
-It lets a process die between any two calls, shows what lags or is left out, takes the time of a slow device, and loses
-results as a broken session does. Must never answer for a device.
+It lets a process die between any two calls, shows outdated or incomplete readings, waits for a slow device, and loses
+results as a broken session does. It must never answer for a device.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ class SimulatedAdapter:
         self._inner.open()
 
     def delay(self, name: str) -> tuple[float, float]:
-        """See ``fleet.Delayed``: who speaks to sites at the same time waits for none of them here."""
+        """See ``fleet.Delayed``: a process that uses both sites at the same time does not wait here."""
         return self._onlooker.slowness.of(self._site, name)
 
     def probe(self, reading: str, services: Sequence[str]) -> Mapping[str, Reading | Failure]:
@@ -54,7 +54,7 @@ class SimulatedAdapter:
         return {service: self._told(reading, answer) for service, answer in answers.items()}
 
     def _wait(self, name: str) -> float:
-        """Take the time of a slow device; how long its answer takes."""
+        """Waits for a slow device. Returns the seconds that its answer takes."""
         if self._process.is_threaded:
             return 0.0
         before, after = self._onlooker.slowness.of(self._site, name)
@@ -93,18 +93,18 @@ class SimulatedAdapter:
         self._onlooker.leaving(self._process, self._side, action, call)
 
     def before_permit(self, action: str) -> None:
-        """It is about to be asked whether a command may leave."""
+        """The permit is about to be asked whether a command may leave."""
         self._onlooker.instant(self._process, f"before the permit of {action}")
 
     def _told(self, reading: str, answer: Reading | Failure) -> Reading | Failure:
-        """The answer as this family gives it: some leave out what others tell."""
+        """The answer as this family gives it. Some families leave out fields that others report."""
         if isinstance(answer, Failure):
             return answer
         return self._onlooker.told(reading, answer)
 
 
 class _WatchedPermit:
-    """The permit itself, and then a word to the onlooker: from now on the command leaves."""
+    """Checks the permit itself, and then tells the onlooker that the command leaves."""
 
     def __init__(self, inner: Permit, adapter: SimulatedAdapter, action: str, call: Call) -> None:
         self._inner, self._adapter, self._action, self._call = inner, adapter, action, call
@@ -118,14 +118,14 @@ class _WatchedPermit:
 
 
 class Quirks:
-    """What is wrong with the answers of adapters, as drawn; ``effects`` counts what was."""
+    """The drawn defects in the answers of adapters. ``effects`` counts those that occurred."""
 
     def __init__(self, quirks: Sequence[Quirk], effects: Counter[str]) -> None:
         self._effects = effects
         self._left = [(one, [one.skip, one.times]) for one in quirks]
 
     def is_due(self, site: str, kind: str) -> bool:
-        """Is it now?"""
+        """Does the defect ``kind`` of the site occur in this call?"""
         for quirk, left in self._left:
             if (quirk.site, quirk.kind) != (site, kind) or left[1] <= 0:
                 continue
@@ -139,14 +139,14 @@ class Quirks:
 
 
 class Omissions:
-    """What a family leaves out; ``effects`` counts what would have been told otherwise."""
+    """The fields that a family leaves out. ``effects`` counts those that would have been known."""
 
     def __init__(self, omissions: Sequence[Omission], effects: Counter[str]) -> None:
         self._effects = effects
         self._left = [(one, [one.skip, one.times]) for one in omissions]
 
     def told(self, reading: str, answer: Reading) -> Reading:
-        """What is left of the answer this time."""
+        """The answer without the fields that are left out this time."""
         for omission, left in self._left:
             if omission.reading == reading and self._is_due(left):
                 answer = self._without(answer, omission)
@@ -163,7 +163,7 @@ class Omissions:
     def _without(self, answer: Reading, omission: Omission) -> Reading:
         name, _, inner = omission.field.partition(".")
         if name not in type(answer).model_fields:
-            return answer  # a kept story may leave out what has no field of its own
+            return answer  # a kept story may name a value that is not a field of the reading
         value = getattr(answer, name)
         if inner:
             is_known = any(getattr(one, inner) is not None for one in value)

@@ -1,4 +1,4 @@
-"""After a simulated run: the record must prove itself, tell what the last process believed, and say SIMULATED."""
+"""Checks after a simulated run: the record is valid, agrees with the last process, and says SIMULATED."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from proof.simulation.led import Led
     from proof.simulation.night import SimulatedRun
 
-# docs/reference/outcomes.md, "Exit codes"; a run that has not finished needs an operator.
+# docs/reference/outcomes.md, "Exit codes". A run that has not finished needs an operator.
 _EXIT_CODES = {"done": 0, "refused": 3, "reverted": 5, "escalated": 9, "needs-operator": 6, "stuck": 7}
 _TAMPERED_EVERY = 10  # seeds
 
@@ -34,9 +34,9 @@ def record_findings(
     *,
     is_of_one_clock: bool = True,
 ) -> Iterator[Broken]:
-    """Promises 11, 12, 13 and 17 of a run that no one leads any more; ``judge`` hears what its report says. How long
-    something took is told by no record of clocks that differ. ``believed``: what the last process took the run to be;
-    None where people said what must not be on record."""
+    """Promises 11, 12, 13 and 17, once no process leads the run any more. ``judge`` hears the statements of its report.
+    ``is_of_one_clock``: if False, clocks differed, and the record cannot tell durations. ``believed``: the run as the
+    last process saw it. None: people said a secret, which must not be on record."""
     try:
         links = list(journal.links(run))
     except JournalCorrupt as error:
@@ -44,7 +44,7 @@ def record_findings(
         return
     records = [record_of(run, link) for link in links]
     recorded, report = run_and_report(records)
-    # Another process may have found nothing left to do, and said so.
+    # Another process may have found nothing left to do, and recorded that.
     if believed is not None and _as_of(believed, recorded, records) != believed:
         yield Broken(12, "the record folds to something else than the process believed")
     wanted = 6 if recorded.outcome is None else _EXIT_CODES[recorded.outcome]
@@ -63,12 +63,12 @@ def _as_of(believed: Run, recorded: Run, records: Sequence[ev.Record]) -> Run:
     return recorded if believed.seq == len(records) else fold(records[: believed.seq])
 
 
-# What a report says of a service that the world can tell.
+# The statements of a report about a service that the world can check.
 _CLAIMS = {"roles", "lets_clients_in", "outage_seconds"}
 
 
 def tampering(journal: Journal, run: str, seed: int) -> Iterator[Broken]:
-    """Promise 11, now and then: what a person changes afterwards is noticed."""
+    """Promise 11, for some seeds: a later change by a person is noticed."""
     if seed % _TAMPERED_EVERY == 0:
         lines = [{"run": run, **link._asdict()} for link in journal.links(run)]
         yield from _tampering(lines, Random(seed))
@@ -86,7 +86,7 @@ def _tampering(lines: Sequence[Mapping[str, Any]], chance: Random) -> Iterator[B
     }
     for what, changed in ways.items():
         if what == "a missing end" and parse_line(lines[at]).event.kind in ("run.finished", "run.paused"):
-            continue  # it was cut where an earlier process had left it: a whole record
+            continue  # the cut is where an earlier process had stopped, so the record is complete
         try:
             for _ in follow_exported(changed):
                 pass
@@ -95,7 +95,7 @@ def _tampering(lines: Sequence[Mapping[str, Any]], chance: Random) -> Iterator[B
         yield Broken(11, f"{what} of record {at + 1} is not found")
 
 
-# How a person changes the store itself, and what must be noticed.
+# The ways in which a person changes the store itself. Each must be noticed.
 _CHANGES = {
     "a missing end": "DELETE FROM events WHERE run = :run AND seq = (SELECT seq FROM runs WHERE run = :run)",
     "another end": "UPDATE runs SET head = 'x' || substr(head, 2) WHERE run = :run",
@@ -104,7 +104,7 @@ _CHANGES = {
 
 
 def _tampered_store(journal: Journal, run: str, chance: Random) -> Iterator[Broken]:
-    """Promise 11: the store itself is changed, and put back afterwards."""
+    """Promise 11: a change of the store itself is found. The change is undone afterwards."""
     what = chance.choice(sorted(_CHANGES))
     with journal.engine.begin() as connection:
         row = connection.exec_driver_sql("SELECT seq, head FROM runs WHERE run = ?", (run,)).one()
@@ -123,7 +123,7 @@ def _tampered_store(journal: Journal, run: str, chance: Random) -> Iterator[Brok
 
 
 def secrets_told(store: SimulatedJournal, forms: Sequence[str]) -> Iterator[Broken]:
-    """Promise 10: no secret is in anything that was written."""
+    """Promise 10: no written text contains a secret."""
     for text in store.texts():
         if any(form in text for form in forms):
             yield Broken(10, "a secret is on record")
@@ -131,8 +131,8 @@ def secrets_told(store: SimulatedJournal, forms: Sequence[str]) -> Iterator[Brok
 
 
 def tries_again(simulation: SimulatedRun, led: Led) -> Iterator[Broken]:
-    """Promise 5: the services of a run that has ended are free for others, those of one that can be resumed are not; and
-    what was asked with one key is not started again."""
+    """Promise 5: the services of a run that has ended are free for other runs. Those of a run that can be resumed are not
+    free. A run with the same key is not started again."""
     lanes = led.judge.case.lanes.values()
     is_free = all(lane.left or lane.outcome not in (None, "needs-operator", "stuck") for lane in lanes)
     made = ev.RunCreated(plan=led.plan, by="bob", version="0")
@@ -147,7 +147,8 @@ def tries_again(simulation: SimulatedRun, led: Led) -> Iterator[Broken]:
     if simulation.is_taken(led) or any(one.is_refused for one in simulation.leds):
         return
     if is_free and not _can_begin(simulation, led, made):
-        # The last process may have died between its last record and letting go: then it is resumed, as everybody is told.
+        # The last process may have died between its last record and the release of its services. Then the run is resumed,
+        # as people are told to do.
         led.let_go()
         simulation.let_go(led)
         if not _can_begin(simulation, led, made):
@@ -157,7 +158,7 @@ def tries_again(simulation: SimulatedRun, led: Led) -> Iterator[Broken]:
 
 
 def _can_begin(simulation: SimulatedRun, led: Led, made: ev.RunCreated) -> bool:
-    """Could a person start the same now?"""
+    """Could a person start the same run now?"""
     again = f"{led.name}-again"
     try:
         create_run(simulation.store, simulation.clock, again, made)

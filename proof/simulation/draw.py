@@ -1,6 +1,6 @@
-"""From a seed to a story: which world, which run, which people, and what goes wrong. The same seed, the same story.
+"""Draws a story from a seed: the world, the run, the people, and the faults. The same seed gives the same story.
 
-What a later version draws from a seed may be another story; a story worth keeping is kept whole.
+A later version may draw another story from the same seed. A story that must last is therefore kept as a whole.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from proof.simulation.story import (
     runbook_of,
 )
 
-_ENDLESS = frozenset({"retry"})  # an advance decision would repeat for ever in a world that repairs nothing
+_ENDLESS = frozenset({"retry"})  # decided in advance, it would repeat for ever in a world that repairs nothing
 _ANSWERS = ("first", "revert", "escalate", "retry", "stop", "commit", "rollback", "waive", "attest", "accept", "wait")
 _STRIKES: Sequence[tuple[StrikeKind, int]] = (
     ("kill", 50),
@@ -38,9 +38,9 @@ _STRIKES: Sequence[tuple[StrikeKind, int]] = (
     ("abort", 8),
     ("answer", 8),
 )
-_LOCKED_OUT, _LOCKED_OUT_LATER = 0.03, 0.08  # of all simulated runs; later, only who opens a session again is met
+_LOCKED_OUT, _LOCKED_OUT_LATER = 0.03, 0.08  # of all runs; a later lock hits only new sessions
 _LOCKED_FOR = ("", " 1s", " 6s", " 25s")
-# Clocks of two machines differ, by hours now and then; that of one may step while it is down.
+# Clocks of two machines differ, sometimes by hours. A machine's clock may step while the machine is down.
 _OFF_ELSEWHERE = (0.0, 0.0, 1.0, -1.0, 30.0, -30.0, 7_200.0, -3_600.0)
 _STEPPED = (0.0, 0.0, -30.0, 600.0, -7_200.0)
 _UNTOLD = 0.08
@@ -82,7 +82,7 @@ def draw(seed: int, kinds: Sequence[Kind] = KINDS) -> Story:
 
 
 def _kind(chance: Random, seed: int, kinds: Sequence[Kind]) -> Kind:
-    """The runbook. Those without a weight are drawn separately, so that the seeds of all others keep their stories."""
+    """The runbook. Runbooks without a weight are drawn separately, so that the seeds of all others keep their stories."""
     weights = [simulation_of(family_of(one)).draw.weights[one] for one in kinds]
     rare = [one for one, weight in zip(kinds, weights, strict=True) if not weight]
     usual = chance.choices(kinds, weights)[0] if any(weights) else chance.choice(rare)
@@ -91,7 +91,7 @@ def _kind(chance: Random, seed: int, kinds: Sequence[Kind]) -> Kind:
 
 
 def _with_more(story: Story, scene: Scene, family: FamilyDraw, strikes: tuple[FaultEvent, ...]) -> Story:
-    """What is beside the run, each drawn apart from the rest."""
+    """The story with everything beside the run. Each part is drawn with its own random numbers."""
     seed = story.seed
     story = story.model_copy(update=family.apart(Random(f"failover apart {seed}"), story))
     further = family.further(Random(f"failover further {seed}"), story)
@@ -112,8 +112,8 @@ def _with_more(story: Story, scene: Scene, family: FamilyDraw, strikes: tuple[Fa
 
 
 def _account(seed: int) -> tuple[str, ...]:
-    """Now and then an account is not accepted, once or for a while: by the first who is asked, or in the middle of the
-    run. Drawn apart from the rest, so that it is one thing more in a simulated run, and not another night."""
+    """Sometimes an account is not accepted, once or for some time: by the first device that is asked, or in the middle of
+    the run. Drawn with its own random numbers, so that it adds to a story and does not change the rest of it."""
     first, later = Random(f"failover account {seed}"), Random(f"failover account later {seed}")
     faults = []
     if first.random() < _LOCKED_OUT:
@@ -124,7 +124,7 @@ def _account(seed: int) -> tuple[str, ...]:
 
 
 def _untold(seed: int, kind: Kind, family: FamilyDraw) -> tuple[Omission, ...]:
-    """Now and then something is not reported that the runbook asks for, perhaps only once. Drawn apart, too."""
+    """Sometimes a field that the runbook asks for is not reported, perhaps only once. Drawn separately, too."""
     chance = Random(f"failover untold {seed}")
     if chance.random() >= _UNTOLD:
         return ()
@@ -136,7 +136,7 @@ def _untold(seed: int, kind: Kind, family: FamilyDraw) -> tuple[Omission, ...]:
 
 
 def _elsewhere(story: Story, strikes: Sequence[FaultEvent], family: FamilyDraw) -> tuple[FaultEvent, ...]:
-    """Where a person is asked at the desk, another person may answer from another terminal. Drawn apart, too."""
+    """If a person is at the terminal, another person may answer from another terminal. Drawn separately, too."""
     chance = Random(f"failover other terminal {story.seed}")
     if story.person is None or chance.random() >= _FROM_ELSEWHERE:
         return ()
@@ -163,7 +163,7 @@ def _omissions(chance: Random, family: FamilyDraw) -> tuple[Omission, ...]:
 
 
 def _lags(chance: Random, family: FamilyDraw, scene: Scene) -> tuple[Lag, ...]:
-    """One site's management lags behind, or that of both."""
+    """The management of one site, or of both, lags behind."""
     if chance.random() < 0.88:
         return ()
     sites = chance.sample(scene.sites, k=chance.choice((1, 1, 2)))
@@ -199,8 +199,8 @@ def _policy(chance: Random, family: FamilyDraw, scene: Scene) -> Policy:
 
 
 def _strikes(chance: Random, story: Story, calls: Sequence[str]) -> tuple[FaultEvent, ...]:
-    """What happens to processes, at separate instants."""
-    # About as many instants as the run has; later ones hit what comes after a death.
+    """The events that hit processes, at separate instants."""
+    # About as many instants as the run has. Later instants hit the processes that follow a death.
     spread = (60 + 50 * len(story.services)) * chance.choice((1, 1, 2))
     instants = sorted(chance.sample(range(1, spread), k=chance.choice((0, 0, 1, 1, 1, 2, 2, 3, 5))))
     return tuple(_strike(chance, at, story, calls) for at in instants)

@@ -1,6 +1,6 @@
-"""Draws what is beside a run: other runs of the same world, people who have to agree, devices that take their time.
+"""Draws the things beside a run: other runs of the same world, people who have to approve, slow devices.
 
-Each kind is drawn from a separate number, so that it is one thing more in a simulated run, and not another night.
+Each kind is drawn with its own random numbers, so that it adds to a story and does not change the rest of it.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _PEOPLE = ("bob", "eve", "dan", "ann")
 
 
 def threads(seed: int) -> int | None:
-    """Are the sites spoken to at the same time, and in which order do they answer?"""
+    """The number that draws the order of answers when both sites are used at the same time. None: one site at a time."""
     chance = Random(f"failover threads {seed}")
     return chance.randrange(1_000_000) if chance.random() < _THREADED else None
 
@@ -46,7 +46,7 @@ def slow(story: Story, sites: Sequence[str], family: FamilyDraw) -> tuple[Slow, 
 
 
 def quirks(story: Story, sites: Sequence[str]) -> tuple[Quirk, ...]:
-    """Sessions that break in the middle, results that are missing or of another; a host key that is another."""
+    """Sessions that break in the middle, results that are missing or exchanged, or another host key."""
     chance = Random(f"failover quirks {story.seed}")
     if chance.random() >= _QUIRKY:
         return ()
@@ -57,13 +57,14 @@ def quirks(story: Story, sites: Sequence[str]) -> tuple[Quirk, ...]:
 
 
 def sought(seed: int) -> Sought | None:
-    """Now and then others have to agree; they do, or do not, in time, late, twice, to another plan, or say no."""
+    """Sometimes other people have to approve. They do so in time, late, twice, for another plan, or not at all, or they
+    deny."""
     chance = Random(f"failover approvals {seed}")
     if chance.random() >= _SOUGHT:
         return None
     needed = chance.choice((1, 1, 2))
     words = [_word(chance) for _ in range(chance.choice((0, 1, 2, 3, 4)))]
-    # Mostly it comes to something, or few runs would start.
+    # Usually enough people approve, or few runs would start.
     if chance.random() < 0.6:
         words += [Word(after=3.0 + number, by=name) for number, name in enumerate(("bob", "eve")[:needed])]
     return Sought(
@@ -82,12 +83,12 @@ def _word(chance: Random) -> Word:
 
 
 def secret(seed: int, known: str) -> str:
-    """Now and then people repeat a secret in what they say."""
+    """Sometimes people repeat a secret in their reasons."""
     return known if Random(f"failover secret {seed}").random() < _SECRET else ""
 
 
 def limited(story: Story) -> dict[str, Any]:
-    """Now and then the run has a limit of time, whoever resumes it."""
+    """Sometimes the run has a timeout, also under the policy of a later resume."""
     chance = Random(f"failover limit {story.seed}")
     if chance.random() >= _LIMITED:
         return {}
@@ -97,11 +98,11 @@ def limited(story: Story) -> dict[str, Any]:
 
 
 def keyed(seed: int) -> bool:
-    """Has the run a key of the caller's own?"""
+    """Does the caller give the run a key?"""
     return Random(f"failover key {seed}").random() < _KEYED
 
 
-# What happens to processes besides: how likely in a simulated run, how long, and where.
+# Further events that hit processes, with their probability in a simulated run.
 _BESIDES: Mapping[StrikeKind, float] = {
     "step": 0.16,
     "signal": 0.06,
@@ -116,7 +117,7 @@ _ON_DISK: Mapping[StrikeKind, float] = {"journal replaced": 0.25, "torn": 0.2}
 
 
 def strikes(story: Story, family: FamilyDraw, taken: Sequence[FaultEvent]) -> tuple[FaultEvent, ...]:
-    """Each kind at a separate instant: any, or next to one of the commands."""
+    """At most one event of each kind, at separate instants: anywhere, or next to one of the commands."""
     chance = Random(f"failover besides {story.seed}")
     used = {(one.near, one.at) for one in taken}
     found: list[FaultEvent] = []
@@ -160,7 +161,7 @@ def _seconds(chance: Random, kind: StrikeKind, family: FamilyDraw) -> float:
 
 
 def _besides(chance: Random, used: set[tuple[str, int]]) -> list[FaultEvent]:
-    """The moments in the first run at which another one starts, and continues."""
+    """The moments in the first run at which another run starts, or continues."""
     instants = sorted(chance.sample(range(10, 90), k=chance.choice((1, 2, 3))))
     return [
         FaultEvent(at=at, kind="beside", lives=chance.choice((None, 12, 25, 40)))
@@ -170,7 +171,7 @@ def _besides(chance: Random, used: set[tuple[str, int]]) -> list[FaultEvent]:
 
 
 def away(part: Part, seed: int, family: FamilyDraw) -> dict[str, Any]:
-    """Who stopped for a person waits for hours, and the world continues; a person acts by hand."""
+    """A run that stopped for a person may wait for hours. The world continues meanwhile, and a person may act by hand."""
     chance = Random(f"failover away {seed}")
     if not part.resumes:
         return {}

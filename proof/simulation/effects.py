@@ -1,7 +1,7 @@
-"""What takes effect in a simulated run besides the faults of its world, in words that are counted.
+"""The effects in a simulated run besides the faults of its world, as texts that are counted.
 
-Each is a text, ``<what>: <of which>``. What is drawn and met nothing is not counted: a field of a reading that no one
-took, a lag during which nothing changed, a person who was not asked.
+Each text has the form ``<what>: <of which>``. A drawn thing without effect is not counted: a field of a reading that was
+not taken, a lag during which nothing changed, a person who was not asked.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ def shown_older(reading: str) -> str:
 
 
 def answered(where: str, choice: str, offered: Sequence[str], *, is_late: bool = False) -> str:
-    """An answer of a person to an open question: rightly or wrongly, at once or after a while."""
+    """An answer of a person to an open question: an offered choice or another one, at once or late."""
     return (
         f"{where}: {'what was offered' if choice in offered else 'what was not offered'}{', late' if is_late else ''}"
     )
@@ -49,10 +49,11 @@ def decided(choice: str) -> str:
 
 
 def led_on(before: float, now: float) -> str:
-    """A run that a process leads on whose clock differs from that of the one before it; both as they show one moment."""
+    """A process continues a run with another clock than the process before it. ``before`` and ``now``: both clocks at one
+    moment."""
     return f"{ANOTHER_CLOCK}: {'ahead' if now > before else 'behind'}"
 
 
 def kind_of(effect: str) -> str:
-    """One of ``EFFECTS``."""
+    """The kind of an effect, one of ``EFFECTS``."""
     return effect.partition(":")[0]

@@ -1,6 +1,6 @@
-"""The families whose runbooks are simulated: how a run of each is drawn, its simulated sites, and what it is judged by.
+"""The families whose runbooks are simulated: how a run of each is drawn, its simulated sites, and its rules.
 
-Solace and AMPS have a separate world. A family in a file is simulated on the generic pair that its file gives.
+Solace and AMPS have a separate world. A family in a file is simulated on the generic pair that its file defines.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ from simulator.solace.layout import WorldLayout
 
 @dataclass(frozen=True, slots=True)
 class Simulation:
-    """What one family brings."""
+    """The parts of a simulation that one family provides."""
 
     draw: FamilyDraw
     stage: Callable[[Story, Clock], Stage]
@@ -44,13 +44,14 @@ class Simulation:
 
 
 def simulation_of(family: str) -> Simulation:
-    """What this family brings. Raises ``DefinitionError`` for one that is not installed, or has no simulation."""
+    """The simulation of this family. Raises ``DefinitionError`` for a family that is not installed, or has no
+    simulation."""
     return SIMULATIONS.get(family) or _declared(family)
 
 
 @remembered
 def _declared(name: str) -> Simulation:
-    """Of a family in a file."""
+    """The simulation of a family in a file."""
     family = needed_family(name)
     file = getattr(family, "file", None)
     if not isinstance(file, FamilyFile) or not can_be_modelled(family):

@@ -1,8 +1,8 @@
-"""Sites that are spoken to at the same time, deterministically: the product's threaded fleet without its threads.
+"""Uses both sites at the same time, deterministically: the product's threaded fleet without its threads.
 
-What is done by whom, in which batches, and what is asked of whom, is the product's own code; only whose turn it is, and
-when an answer arrives, is drawn from a number. An answer may come late, and after one that was asked later at the other
-site; a person thinks while everything continues. Must never change what an adapter or a person says.
+The product's own code assigns the work, forms the batches and asks the questions. Only the order of the turns, and the
+arrival times of answers, are drawn from a seed. An answer may come late, and after the answer to a later request at the
+other site. A person thinks while everything continues. The fleet must never change the answer of an adapter or a person.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from orchestrator.family.contract import Adapter, Permit
 from orchestrator.model import events as ev
 from orchestrator.model.runbook import Side
 
-# How long an answer is on its way, seconds; mostly it is there at once.
+# The seconds that an answer takes to arrive. Most answers arrive at once.
 _ON_ITS_WAY = (0.0, 0.0, 0.0, 0.0, 0.01, 0.2, 1.0, 6.0)
 
 
@@ -31,24 +31,25 @@ class Delayed(Protocol):
     """An adapter that tells how long its next call takes, instead of taking that time."""
 
     def delay(self, name: str) -> tuple[float, float]:
-        """Seconds before a call for this reading or action reaches the device, and until its answer is back."""
+        """The seconds until a call for this reading or action reaches the device, and the seconds until its answer is
+        back."""
         ...
 
 
 class Thoughtful(Protocol):
-    """A person at the desk, who answers after a while."""
+    """A person at the terminal, who answers after some time."""
 
     def thinks(self) -> float:
-        """How long they think, seconds."""
+        """The seconds that the person thinks."""
         ...
 
     def say(self, service: str, gate: ev.GateOpened) -> ev.Ruling | None:
-        """What they say then."""
+        """The person's answer after that time."""
         ...
 
 
 class _Turn(SiteThread):
-    """A site's worker whose turns are given to it: at each it does one call of a request."""
+    """A site's worker that gets its turns from the fleet. In each turn it does one call of a request."""
 
     def __init__(self, worker: SiteWorker) -> None:
         self.worker = worker
@@ -80,10 +81,10 @@ class _Turn(SiteThread):
         return [(one.request.service, one.request.mark) for name, one in jobs if name == reading]
 
     def turn(self) -> list[Completion | Rest]:
-        """One call more; its outcome."""
+        """Does one more call. Returns its outcome."""
         if self.under_way is None:
             work = self._take()
-            assert work is not None  # or it would have no work
+            assert work is not None  # only a worker with work gets a turn
             self.under_way = work()
         done = next(self.under_way, None)
         if done is None:
@@ -96,7 +97,7 @@ class _Turn(SiteThread):
 
 
 class _Unshared:
-    """In place of a lock: no one else is there."""
+    """Replaces a lock, because there is only one thread."""
 
     def __enter__(self) -> None:
         return
@@ -128,7 +129,7 @@ class SeededFleet(ThreadedFleet):
         self._adapters = adapters
         self._chance = Random(f"failover threads {seed}")
         self._order = count()
-        self._not_before: dict[tuple[str, int], float] = {}  # when the answers to a round are there
+        self._not_before: dict[tuple[str, int], float] = {}  # when the answers to a round arrive
         self._coming: list[tuple[float, int, Completion | Rest]] = []
         self._prompter = prompter
         self._asked: deque[Ask] = deque()
@@ -167,14 +168,14 @@ class SeededFleet(ThreadedFleet):
             self._clock.sleep(due - now)
 
     def _next_due(self) -> float | None:
-        """When something will happen by itself."""
+        """The moment of the next thing that happens by itself. None: nothing will happen."""
         moments = [turn.free_at for turn in self._turns.values() if turn.has_work]
         moments += [self._coming[0][0]] if self._coming else []
         moments += [self._thinking[0]] if self._thinking is not None else []
         return min(moments, default=None)
 
     def _give_turn(self, turn: _Turn) -> None:
-        """A request is carried by one call more; its answer is on its way for a while, and the site is busy meanwhile."""
+        """Does one more call of a request. Its answer takes some time to arrive, and the site is busy meanwhile."""
         rounds: list[tuple[str, int]] = []
         if turn.under_way is None:
             name = turn.next_name()
@@ -196,7 +197,7 @@ class SeededFleet(ThreadedFleet):
             heapq.heappush(self._coming, (due, next(self._order), completion))
 
     def _listen(self) -> None:
-        """One question at a time: a person thinks, and everything else continues."""
+        """Asks one question at a time. The person thinks while everything else continues."""
         if self._prompter is None:
             self._asked.clear()
             return
@@ -208,10 +209,10 @@ class SeededFleet(ThreadedFleet):
             heapq.heappush(self._coming, (self._clock.now(), next(self._order), said))
 
     def interrupt(self) -> None:
-        """No one waits on another thread."""
+        """Does nothing, because no thread waits."""
 
     def close(self) -> None:
-        """What is under way continues to its end, as a thread would; nothing else starts."""
+        """The work under way continues to its end, as in a thread. No other work starts."""
         for turn in self._turns.values():
             turn.stop()
         for turn in self._turns.values():

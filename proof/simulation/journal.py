@@ -1,6 +1,6 @@
-"""The product's journal as one simulated process has it open: it may die at each write, and the store may be away.
+"""The product's journal, opened by one simulated process. The process may die at each write, and the store may be away.
 
-Must never change what is written.
+This module must never change the written data.
 """
 
 from __future__ import annotations
@@ -22,21 +22,21 @@ from proof.simulation.process import Onlooker, Process
 
 _EMPTY = ";".join(f"DELETE FROM {table.name}" for table in METADATA.sorted_tables)
 SECRETS = SecretStore(None)
-# Has what each encoding changes: a sign that base64 has two letters for, blanks, quotes.
+# Contains characters that encodings change: one for which base64 has two letters, blanks, quotes.
 SECRET = "Tr0ub4dor&3 >>?/"
 SECRETS.redactor.learn(SECRET)
 
 
 class Absence:
-    """Until when the store answers no one, by the world's clock."""
+    """The moment until which the store answers no process, by the world's clock."""
 
     def __init__(self) -> None:
         self.until = 0.0
 
 
 class _Away:
-    """A database that is away for a while, or has no room, as far as one process is concerned; else the database. Each
-    process has an eye on the files that it found itself."""
+    """The database as one process sees it: sometimes away, or without room. Each process guards the files that it found
+    itself."""
 
     def __init__(self, inner: Database, process: Process, absence: Absence) -> None:
         self._inner, self._process, self._absence = inner, process, absence
@@ -90,7 +90,7 @@ class SimulatedJournal(Journal):
         self.tail = (0, 0)  # sizes of the write-ahead log around the last write
 
     def of(self, process: Process, onlooker: Onlooker, absence: Absence) -> SimulatedJournal:
-        """The same store, as one process has it open."""
+        """The same store, opened by one process."""
         opened = copy.copy(self)
         opened._writing = None
         opened.process, opened.onlooker = process, onlooker
@@ -98,12 +98,12 @@ class SimulatedJournal(Journal):
         return opened
 
     def leave(self) -> None:
-        """The process is gone; the store stays."""
+        """The process is gone. The store stays."""
         if self._writing is not None:
             if self.path is None:
                 self.database.give_back(self._writing)
             else:
-                self._writing.invalidate()  # or the next process would find this one's limits
+                self._writing.invalidate()  # otherwise the next process would have this process's limits
             self._writing = None
         if isinstance(self.database, _Away):
             self.database.forget_files()
@@ -130,7 +130,7 @@ class SimulatedJournal(Journal):
         self.onlooker.written(self.process, rows)
 
     def fill_disk(self) -> None:
-        """From now on the database cannot grow, as far as this process is concerned."""
+        """From now on, the database cannot grow for this process."""
         if self.path is None:
             self.process.is_full = True
             return
@@ -141,17 +141,17 @@ class SimulatedJournal(Journal):
             cursor.execute(f"PRAGMA max_page_count={pages}")
 
     def bury(self, run: str) -> None:
-        """What the next process on that machine finds out by itself: the holder of the lease is dead."""
+        """Ends the lease. On the same machine, the next process finds out by itself that the holder is dead."""
         with self.engine.begin() as connection:
             connection.exec_driver_sql("UPDATE runs SET expires_at = 0 WHERE run = ?", (run,))
 
     def forget_claims(self, run: str) -> None:
-        """As if a run had never claimed anything."""
+        """Deletes all claims of a run."""
         with self.engine.begin() as connection:
             connection.exec_driver_sql("DELETE FROM claims WHERE run = ?", (run,))
 
     def scrub_with(self, scrub: Callable[[str], str]) -> None:
-        """What keeps secrets out of it."""
+        """Sets the function that keeps secrets out of the journal."""
         self._scrub = scrub
 
     def texts(self) -> Iterator[str]:
@@ -161,14 +161,14 @@ class SimulatedJournal(Journal):
                 yield str(text)
 
     def empty(self) -> None:
-        """As new, for the next story."""
+        """Empties the store for the next story."""
         lent = self.database.lend()
         lent.cursor().executescript(_EMPTY)
         self.database.give_back(lent)
 
 
 def _size(path: Path | None) -> int:
-    """Of the write-ahead log."""
+    """The size of the write-ahead log, in bytes."""
     if path is None:
         return 0
     log = path.with_name(path.name + "-wal")

@@ -1,7 +1,7 @@
 """Management that lags behind: a site that shows everything as it was some seconds ago, as a cache does.
 
-What is shown is the oldest state of the last seconds that anybody could have checked. All readings of a site are of
-one age, so that what is read later is never older than what was read before it. Must never make up a state.
+The site shows the oldest state of the last seconds that a reading could have seen. All readings of a site have one age,
+so a later reading never shows an older state than an earlier one. This module must never invent a state.
 """
 
 from __future__ import annotations
@@ -21,8 +21,8 @@ Answers = Mapping[str, Reading | Failure]
 
 
 class Lagging:
-    """What the sites of one simulated run have shown, as far as some of them lag. Used by all processes together;
-    ``effects`` counts the readings that were another than they would have been."""
+    """The states that the lagging sites of one simulated run have shown. All processes share them. ``effects`` counts the
+    readings that differ from the present state."""
 
     def __init__(self, lags: Sequence[Lag], clock: Clock, effects: Counter[str]) -> None:
         self._effects = effects
@@ -32,11 +32,11 @@ class Lagging:
 
     @property
     def most(self) -> float:
-        """By how many seconds anything lags."""
+        """The largest lag of a site, in seconds."""
         return max(self._seconds.values(), default=0.0)
 
     def shown(self, site: str, reading: str, answers: Answers) -> Answers:
-        """What the site shows instead of ``answers``. That it does not answer is true at once."""
+        """The readings that the site shows instead of ``answers``. A failure to answer shows at once."""
         if site not in self._seconds:
             return answers
         self._keep(site, reading, answers)
@@ -50,7 +50,7 @@ class Lagging:
         return seen
 
     def before_change(self, site: str, adapter: Adapter) -> None:
-        """Something is about to be changed at the site: what was true until then stays to be seen for a while."""
+        """A change is about to be made at the site. The state until then stays visible for some time."""
         if site not in self._seconds:
             return
         known: dict[str, list[str]] = defaultdict(list)
@@ -61,7 +61,7 @@ class Lagging:
             try:
                 self._keep(site, reading, adapter.probe(reading, services))
             except AdapterError:
-                continue  # no one can look, so nothing is kept
+                continue  # the site cannot be read, so nothing is kept
 
     def _keep(self, site: str, reading: str, answers: Answers) -> None:
         now, seconds = self._clock.now(), self._seconds[site]

@@ -1,4 +1,4 @@
-"""One run of a simulated run: its plan, its judge, and the processes that lead it one after the other to its end."""
+"""One run within a simulation: its plan, its judge, and the processes that lead it one after the other to its end."""
 
 from __future__ import annotations
 
@@ -38,12 +38,12 @@ _LIVES_MAX = 120
 _TRIES = 5
 _LOCKED_OUT_MAX = 12
 _LEASE_S = 15.0
-_DEAD_LEASE_S = 5.0  # how long is waited before a lease is tried again
+_DEAD_LEASE_S = 5.0  # the wait before the next attempt to take the lease
 _UNFINISHED = (ev.Outcome.NEEDS_OPERATOR, ev.Outcome.STUCK)
 
 
 class Led:
-    """``part`` is what is drawn of it. Its name is that of the run in the journal."""
+    """One run. ``part``: its drawn description. ``name``: the run's name in the journal."""
 
     def __init__(self, simulation: SimulatedRun, name: str, part: Part) -> None:
         self.simulation, self.name, self.part = simulation, name, part
@@ -52,7 +52,7 @@ class Led:
         self.bugs: list[Broken] = []
         self.late_words = 0
         self.signalled = False
-        self._dated: dict[str, float] = {}  # by its hash, when a record was written, by the world
+        self._dated: dict[str, float] = {}  # by the hash of a record: the world's moment at which it was written
         self.elsewhere = Elsewhere(simulation.effects, simulation.hit)
         self._resumes = part.resumes
         self._locked_out = 0
@@ -60,7 +60,7 @@ class Led:
         self._led_by = simulation.clock_off_by(part.clock_s)
 
     def make_plan(self) -> None:
-        """As a person would who checks the world now."""
+        """Makes the plan as a person would who reads the world now."""
         simulation = self.simulation
         self.plan = plan_of(
             self.part, simulation.stage, simulation.clock.now() + self.part.clock_s, simulation.failed_over_at(self)
@@ -73,19 +73,19 @@ class Led:
 
     @property
     def is_beside(self) -> bool:
-        """Is it in the middle of another run?"""
+        """Does the run take place in the middle of another run?"""
         return isinstance(self.part, Further) and self.part.beside
 
     @property
     def has_begun(self) -> bool:
-        """Is it on record?"""
+        """Is the run on record?"""
         return any(row.run == self.name for row in self.simulation.store.runs())
 
     # From process to process
 
     def to_the_end(self) -> Run | None:
-        """One process after the other, until no one has to continue; None: its record is lost, or it could not start,
-        since others have its services."""
+        """Runs one process after the other, until no process has to continue. None: the run's record is lost, or the run
+        could not start because other runs have its services."""
         policy: ev.Policy | None = None
         abort: ev.AbortAsked | None = None
         for _ in range(_LIVES_MAX):
@@ -112,7 +112,7 @@ class Led:
     def _one_life(
         self, abort: ev.AbortAsked | None, policy: ev.Policy | None
     ) -> tuple[Run | None, ev.AbortAsked | None]:
-        """What one process leads it to, and what the next one is told."""
+        """Runs one process. Returns the run as this process left it, and the abort request for the next process."""
         simulation = self.simulation
         process = simulation.born(self._offset, is_threaded=self.part.threads is not None)
         try:
@@ -137,7 +137,7 @@ class Led:
             return self.ended(), None
 
     def let_go(self) -> None:
-        """A run that has ended, whose last process died before it let go of its services, is resumed: that does it."""
+        """Resumes an ended run whose last process died before it released the services. The resume releases them."""
         for _ in range(_TRIES):
             self.simulation.absence.until = 0.0
             self.simulation.store.bury(self.name)
@@ -148,7 +148,7 @@ class Led:
                 self.simulation.clock.advance(_LEASE_S)
 
     def live_beside(self, process: Process) -> None:
-        """Lead it for one life in the middle of another run; what is left is led on later."""
+        """Leads the run with one process in the middle of another run. Later processes do the rest."""
         try:
             run = self._as_recorded(self.lead(process, is_new=not self.has_begun))
         except Killed:
@@ -160,20 +160,21 @@ class Led:
         self.run = run if self.is_over else None
 
     def _bury_the_dead(self, offset: float) -> tuple[float, ev.AbortAsked | None]:
-        """What the next process finds: the clock it has, and what it is told."""
+        """The clock offset of the next process in seconds, and its abort request, if any."""
         strike = self.simulation.last
         if strike is None:
             return offset, None
         self.simulation.clock.advance(strike.seconds)
         if not strike.elsewhere:
             self.simulation.store.bury(self.name)
-        # Half of them leave permanently what cannot be rolled back.
+        # Half of the aborts permanently leave changes that cannot be rolled back.
         leave = strike.tear < 0.5
         asked = ev.AbortAsked(by="ann", reason="the run is over", leave=leave) if strike.choice == "abort" else None
         return (offset + strike.clock_s if strike.elsewhere else strike.clock_s), asked
 
     def _be_away(self) -> None:
-        """A person stopped it, or it stopped for one, who comes back after a while; the world continues meanwhile."""
+        """A person stopped the run, or the run waits for a person. The person comes back later, and the world continues
+        meanwhile."""
         for _ in range(self.late_words):
             self.put({"kind": "abort", "by": "ann", "reason": "too late"})
         self.late_words = 0
@@ -181,14 +182,14 @@ class Led:
         self.simulation.clock.advance(self.part.back_after)
 
     def _as_recorded(self, believed: Run) -> Run | None:
-        """The same run, unless another process took it up while this one slept at its very end."""
+        """The same run, unless another process resumed it while this one slept at its end."""
         if self.is_lost:
             return None
         self.catch_up(self.simulation.store)
         return believed if self.judge.case.seq == believed.seq else self.ended()
 
     def ended(self) -> Run | None:
-        """The run, if another process has led it to its end meanwhile."""
+        """The run, if another process has led it to its end meanwhile. Otherwise None."""
         if self.is_lost or not self.has_begun:
             return None
         self.catch_up(self.simulation.store)
@@ -204,7 +205,7 @@ class Led:
         abort: ev.AbortAsked | None = None,
         policy: ev.Policy | None = None,
     ) -> Run:
-        """Take the run, as new or from its record, and lead it to its end, or to this process's."""
+        """Take the run, as new or from its record, and lead it to its end, or until this process ends."""
         simulation = self.simulation
         journal = process.journal = simulation.opened(process, self)
         try:
@@ -232,7 +233,8 @@ class Led:
             simulation.living = [one for one in simulation.living if one[1] is not process]
 
     def _has_taken(self, process: Process, epoch: int) -> None:
-        """Its lease is new. Whoever had it before has none any more, whatever its time, by a clock that is behind."""
+        """The process has a new lease. The previous holder has lost its lease, even if that lease still runs by a clock
+        that is behind."""
         rivals = [one for led, one in self.simulation.living if led is self and one.epoch == epoch - 1]
         self.judge.lead(epoch, is_held=any(_still_has(one, process) for one in rivals))
         if process.clock.now() != self._led_by.now():
@@ -240,7 +242,7 @@ class Led:
         self._led_by = process.clock
 
     def _fleet(self, process: Process) -> tuple[Fleet, bool]:
-        """What carries its commands to the sites; is a person at the desk?"""
+        """The fleet that carries the process's commands to the sites, and whether a person is at the terminal."""
         person, simulation = self.part.person, self.simulation
         prompter = None
         if person is not None:
@@ -248,7 +250,7 @@ class Led:
                 person, process.clock, self, simulation.effects, simulation.said("as agreed on the call")
             )
         adapters, lease = self._adapters(process), process.lease
-        assert lease is not None  # it has just been taken
+        assert lease is not None  # the lease has just been taken
         if self.part.threads is None:
             return InlineFleet(adapters, lease, process.clock, prompter=prompter), prompter is not None
         seed = self.part.threads + process.number
@@ -269,7 +271,7 @@ class Led:
             found[side] = cast("Adapter", SimulatedAdapter(inner, side, site, process, self, self.simulation.quirks))
         return found
 
-    # What a process tells
+    # Notifications from a process
 
     def instant(self, process: Process, place: str) -> None:
         """The process could die here, and perhaps it does."""
@@ -296,7 +298,7 @@ class Led:
         self.judge.asked(side, reading, self.simulation.clock.now())
 
     def answered(self, service: str, gate: ev.GateOpened, ruling: ev.Ruling | None) -> None:
-        """A person at the desk was asked."""
+        """A person at the terminal was asked."""
         if ruling is None or ruling.choice not in gate.choices:
             self.judge.left()
         if ruling is not None:
@@ -322,11 +324,12 @@ class Led:
         self.judge.look(seen)
 
     def told(self, reading: str, answer: Reading) -> Reading:
-        """The answer as this family gives it this time."""
+        """The answer without the fields that this family leaves out this time."""
         return self.simulation.omissions.told(reading, answer)
 
     def asked(self) -> bool:
-        """A person at the desk is asked. Does a person elsewhere answer, who waited for that?"""
+        """A person at the terminal is asked. True if a person at another terminal has waited for a question and answers
+        this one."""
         return self.elsewhere.hear(self.open_gates(), self.put)
 
     @property
@@ -338,7 +341,7 @@ class Led:
         return self.simulation.slowness
 
     def catch_up(self, journal: SimulatedJournal) -> None:
-        """Let the judge hear what a process wrote and could no longer tell of."""
+        """Passes to the judge the records that a process wrote but could no longer report."""
         seen = None
         for line in journal.lines(self.name, after=self.judge.case.seq):
             seen = seen or self.simulation.look()  # mostly there is nothing new
@@ -360,7 +363,7 @@ class Led:
 
 
 def _still_has(one: Process, heir: Process) -> bool:
-    """Has a process its lease, by its own clock and by that of its heir? Where they differ by more than a lease is worth,
-    one of them is wrong, and epochs keep the two apart."""
+    """Does a process still have its lease, by its own clock and by that of its successor? If the clocks differ by more
+    than the length of a lease, one clock is wrong, and epochs keep the two processes apart."""
     is_near = abs(one.clock.offset - heir.clock.offset) < _LEASE_S
     return is_near and not one.is_dead and one.holds_lease(one.clock.now()) and one.holds_lease(heir.clock.now())

@@ -1,4 +1,4 @@
-"""Many stories, over several processes if wanted, and their outcomes all together."""
+"""Plays many stories, in several processes if requested, and adds up their outcomes."""
 
 from __future__ import annotations
 
@@ -19,10 +19,8 @@ from proof.simulation.night import play
 from proof.simulation.stores import Stores
 from proof.simulation.story import Kind, family_of
 
-_BATCH = 20  # few, so that at the end no worker waits long for the last one
-_SWEPT_EVERY = (
-    5  # simulated runs: what is left lying about for longer drives what is needed out of the processor's caches
-)
+_BATCH = 20  # small, so that no worker waits long for the last batch
+_SWEPT_EVERY = 5  # simulated runs: garbage that is kept longer displaces needed data from the processor's caches
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,8 +34,9 @@ class Failing:
 
 @dataclass(slots=True)
 class Figures:
-    """The outcome of some stories. ``hit``: what happened to processes, by kind; ``faults``: of the world, as given;
-    ``happened``: those that did happen, by family and text; ``effects``: what took effect besides, likewise."""
+    """The outcome of some stories. ``hit``: the events that hit processes, by kind. ``faults``: the number of drawn
+    faults. ``happened``: the faults that really happened, by family and text. ``effects``: the other effects, by family
+    and text."""
 
     seeds: int = 0
     ends: Counter[str] = field(default_factory=Counter)
@@ -50,7 +49,7 @@ class Figures:
     failing: list[Failing] = field(default_factory=list)
 
     def add(self, other: Figures) -> None:
-        """Take in the outcome of others."""
+        """Add the outcome of other stories."""
         self.seeds += other.seeds
         self.ends += other.ends
         self.kinds += other.kinds
@@ -63,10 +62,10 @@ class Figures:
 
 
 def play_seeds(seeds: Sequence[int], kinds: Sequence[Kind]) -> Figures:
-    """These seeds, one after the other, in this process."""
+    """Plays these seeds, one after the other, in this process."""
     figures = Figures()
     stores = Stores()
-    gc.disable()  # a simulated run makes no circles worth searching for while it is played
+    gc.disable()  # a simulated run makes no reference cycles worth collecting while it is played
     try:
         for seed in seeds:
             if figures.seeds % _SWEPT_EVERY == 0:
@@ -93,8 +92,8 @@ def play_seeds(seeds: Sequence[int], kinds: Sequence[Kind]) -> Figures:
 def play_many(
     seeds: Sequence[int], kinds: Sequence[Kind], *, jobs: int = 1, ready: Callable[[], None] | None = None
 ) -> Iterator[Figures]:
-    """The same in batches, in order, over ``jobs`` processes: the outcome of each batch as soon as it is known. ``ready``
-    makes the families of files known to a process."""
+    """Plays these seeds in batches, in order, in ``jobs`` processes. Yields the outcome of each batch as soon as it is
+    known. ``ready`` makes the families in files known to a process."""
     batches = [seeds[begin : begin + _BATCH] for begin in range(0, len(seeds), _BATCH)]
     if jobs == 1 or len(batches) == 1:
         for batch in batches:
@@ -105,7 +104,7 @@ def play_many(
 
 
 def _context() -> BaseContext:
-    """Forked, a worker knows at once all that it would have to import. But a fork of a process with threads may inherit
-    a lock that no one will open."""
+    """Forks if possible, because a forked worker does not have to import anything. But a fork of a process with threads
+    may inherit a lock that no thread will ever release."""
     is_alone = threading.active_count() == 1
     return multiprocessing.get_context("fork" if is_alone and sys.platform == "linux" else "spawn")

@@ -1,7 +1,8 @@
-"""Plays a story: processes that live and die one after the other over one world, until each run has its end.
+"""Plays a story: processes start and die one after the other in one world, until each run has its end.
 
-The engine, the fleet, the lease and the journal are the product's own, on the injected clock and on this thread. What
-one process does while another one is paused is played at that very instant, inside of it. Judges nothing itself.
+The engine, the fleet, the lease and the journal are the product's own, on the injected clock and on this thread. If one
+process acts while another process is paused, its actions are played at that instant, inside the call of the paused
+process. This module judges nothing itself.
 """
 
 from __future__ import annotations
@@ -31,11 +32,11 @@ from proof.simulation.telling import Telling as Telling
 
 RUN = "night"
 _INSTANTS_MAX = 60_000
-_SETTLE_S = 30.0  # after the end, at most: what was on its way arrives
+_SETTLE_S = 30.0  # after the end, at most: everything in transit arrives
 
 
 def play(story: Story, stores: Stores) -> Telling:
-    """The story, once. What the product must never raise is a broken promise too."""
+    """Plays the story once. An exception that the product must never raise is a broken promise too."""
     simulation = SimulatedRun(story, stores)
     try:
         return simulation.play()
@@ -44,7 +45,7 @@ def play(story: Story, stores: Stores) -> Telling:
 
 
 class SimulatedRun:
-    """One playing of one story."""
+    """One simulation of one story."""
 
     def __init__(self, story: Story, stores: Stores) -> None:
         self.story = story
@@ -71,15 +72,15 @@ class SimulatedRun:
         self.further = [Led(self, f"{RUN}-{number}", one) for number, one in enumerate(story.further, 2)]
 
     def close(self) -> None:
-        """Make room for the next night."""
+        """Free the resources for the next simulation."""
         self.stage.close()
         if self.story.on_disk:
             self.store.close()
 
-    # The whole
+    # The whole simulation
 
     def play(self) -> Telling:
-        """From the prelude to the verdict."""
+        """Plays the story from the prelude to the verdict."""
         self.stage.inject(self.story.prelude)
         self.clock.advance(self.story.wait)
         self.first.make_plan()
@@ -111,11 +112,11 @@ class SimulatedRun:
 
     @property
     def leds(self) -> Sequence[Led]:
-        """Every run of the simulated run."""
+        """Every run of the simulation."""
         return (self.first, *self.further)
 
     def _play_all(self) -> None:
-        """The first run, with those that are beside it, and then the others."""
+        """Plays the first run together with the runs beside it, and then the others."""
         self._to_the_end(self.first)
         for led in self.further:
             if led.is_over:
@@ -139,7 +140,7 @@ class SimulatedRun:
                 self._bugs += tampering(self.store, led.name, self.story.seed)
 
     def begin(self, led: Led) -> None:
-        """A further run is planned, unless it is already."""
+        """Plans a further run, unless it is planned already."""
         if led.is_planned:
             return
         led.make_plan()
@@ -150,12 +151,12 @@ class SimulatedRun:
                 led.judge.case.others.append(other.judge.case)
 
     def _to_the_end(self, led: Led) -> None:
-        """Lead it there, and judge it."""
+        """Leads a run to its end, and judges it."""
         if led.to_the_end() is not None:
             self.verdict(led)
 
     def verdict(self, led: Led) -> None:
-        """On a run that no one leads any more, and of which the judge has heard everything."""
+        """Judges a run that no process leads any more, after the judge has heard everything."""
         for seconds in self.stage.settling(_SETTLE_S, counts=led.judge.counts):
             self.clock.advance(seconds)
         led.elsewhere.count([ruling for lane in led.judge.case.lanes.values() for _, ruling in lane.decided])
@@ -168,7 +169,7 @@ class SimulatedRun:
             self._bugs += found
 
     def _rehearse(self) -> None:
-        """A dry run changes nothing."""
+        """Makes a dry run, which must change nothing."""
         plan = self.first.plan
         context = AdapterContext(clock=self.clock, secrets=SECRETS, read_only=True)
         sites = plan.inventory.sites
@@ -177,7 +178,7 @@ class SimulatedRun:
         preview(plan, {side: ReadOnly(adapter) for side, adapter in adapters.items()}, self.clock)
         self.first.judge.previewed(before, self.look(count=True))
 
-    # What runs and processes need of it
+    # Services for runs and processes
 
     def born(self, offset: float, lives: int | None = None, *, is_threaded: bool = False) -> Process:
         """A new process, with its clock."""
@@ -185,15 +186,15 @@ class SimulatedRun:
         return Process(self._processes, self.clock_off_by(offset), lives, is_threaded=is_threaded)
 
     def clock_off_by(self, offset: float) -> OffsetClock:
-        """The simulated run's time on a machine."""
+        """The simulation's time on a machine whose clock is off by ``offset`` seconds."""
         return OffsetClock(self.clock, offset)
 
     def opened(self, process: Process, led: Led) -> SimulatedJournal:
-        """The journal, as a process has it open."""
+        """The journal, opened by a process."""
         return self.store.of(process, led, self.absence)
 
     def is_taken(self, led: Led) -> bool:
-        """Has another run a service of this one, and not done with it?"""
+        """Does another run, which is not finished, have a service of this one?"""
         return any(
             lane.service in led.part.services and lane.outcome in (None, "needs-operator", "stuck") and not lane.left
             for other in self.leds
@@ -202,7 +203,7 @@ class SimulatedRun:
         )
 
     def let_go(self, led: Led) -> None:
-        """Runs that have ended, and still have services of this one, are resumed."""
+        """Resumes ended runs that still have services of this one, so that they release them."""
         for other in self.leds:
             if (
                 other is not led
@@ -213,19 +214,20 @@ class SimulatedRun:
                 other.let_go()
 
     def key_of(self, led: Led) -> str | None:
-        """The caller's own name for what is asked with a run."""
+        """The caller's own key for a run. None: the story has no keys."""
         return f"key of {led.name}" if self.story.keyed else None
 
     def said(self, reason: str) -> str:
-        """What people say, with a secret in it where one is drawn."""
+        """A person's reason, with a secret in it if one is drawn."""
         return f"{reason} {' '.join(self.secret_forms)}" if self.secret_forms and reason else reason
 
     def look(self, *, count: bool = False) -> dict[str, Any]:
-        """What is true now."""
+        """The present true state, for the judge."""
         return {**self.stage.look(count=count), "lags": self.lagging.most}
 
     def failed_over_at(self, led: Led) -> float | None:
-        """When the source of a further run took over, by the world; None for one that does not come after that."""
+        """The world's moment at which the source of a further run took over. None for a run that does not follow a
+        fail-over."""
         if not isinstance(led.part, Further) or not led.part.after_failover:
             return None
         services = self.look()["services"]
@@ -238,7 +240,7 @@ class SimulatedRun:
         return max(taken, default=None)
 
     def meanwhile(self, faults: Sequence[str]) -> None:
-        """Something happens in the world, from now on."""
+        """Injects ``faults`` into the world, from now on."""
         if faults:
             self.stage.inject(faults)
             self.effects[f"{MEANWHILE}: {' '.join(faults[0].split()[2:3])}"] += 1

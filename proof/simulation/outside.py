@@ -1,7 +1,7 @@
-"""The command of a fence plan, simulated: it keeps clients off a site by a means outside of its devices.
+"""The simulated command of a fence plan: it keeps clients off a site by a means outside of its devices.
 
-It behaves as ``adapters/local`` describes such commands: what its check shows to be done is not done again; exit code 0
-says that it was done, another one that it refused, and of one that was cut short no one knows.
+It behaves as ``adapters/local`` describes such commands. If its check shows that the work is done, the command is not run
+again. Exit code 0 means done. Another exit code means refused. The outcome of a command that was cut short is unknown.
 """
 
 from __future__ import annotations
@@ -20,12 +20,12 @@ READING, ACTION = "external_fence", "set_external_fence"
 
 
 class OutsideFence:
-    """The switch behind the command, and how the command behaves, run after run. ``turn``: closes the site in its world,
-    or opens it."""
+    """The switch behind the command, and the end of each run of the command. ``turn``: closes or opens the site in its
+    world."""
 
     def __init__(self, how: FenceCommand, clock: Clock, turn: Callable[[bool], None]) -> None:
         self.site = how.site
-        self.ran: list[str] = []  # the states that it was told
+        self.ran: list[str] = []  # the states that it was told to set
         self._clock = clock
         self._in_world = turn
         self._ends = list(how.ends)
@@ -36,20 +36,20 @@ class OutsideFence:
         self._turn(closed=how.closed)
 
     def settle(self) -> None:
-        """What hung is done now, if its time has come."""
+        """Makes the delayed changes that are due."""
         now = self._clock.now()
         for due, closed in [one for one in self._late if one[0] <= now]:
             self._late.remove((due, closed))
             self._turn(closed=closed)
 
     def check(self) -> bool | None:
-        """What the check says: closed or not, or nothing."""
+        """The result of the check: closed or not. None: the check gives no result."""
         self.settle()
         self._looks += 1
         return None if self._looks in self._silent else self._closed
 
     def run(self, state: str) -> CommandEnd:
-        """The command, or its undo, is run."""
+        """Runs the command or its undo."""
         self.settle()
         self.ran.append(state)
         end = self._ends.pop(0) if self._ends else CommandEnd()
@@ -94,7 +94,7 @@ class FencedAdapter:
         self._inner.close()
 
     def probe(self, reading: str, services: Sequence[str]) -> Mapping[str, Reading | Failure]:
-        """See ``contract.Adapter``. The check is of the whole site."""
+        """See ``contract.Adapter``. The check covers the whole site."""
         if reading != READING:
             return self._inner.probe(reading, services)
         return dict.fromkeys(services, ExternalFence(closed=self._fence.check()))
@@ -115,7 +115,7 @@ class FencedAdapter:
 
 
 def as_effects(fence: OutsideFence | None) -> list[list[Any]]:
-    """What the judge is told of its runs, for every service."""
+    """The runs of the command as the judge sees them, the same for every service."""
     if fence is None:
         return []
     return [[fence.site, ACTION, {"state": state}, fence.ran.count(state)] for state in dict.fromkeys(fence.ran)]

@@ -1,4 +1,5 @@
-"""People around a run: who sits at the desk, and who has to agree to its plan. They say what was drawn, and no more."""
+"""People around a run: the person at the terminal, and those who have to approve its plan. They give only drawn
+answers."""
 
 from __future__ import annotations
 
@@ -17,7 +18,8 @@ _OTHER_PLAN = "0" * 64
 
 
 class SimulatedPrompter:
-    """A person who answers in turn, rightly, wrongly or late, and is then gone; ``effects`` counts what was reported."""
+    """A person who gives the drawn answers in turn, correctly, wrongly or late, and then leaves. ``effects`` counts the
+    answers."""
 
     def __init__(
         self, person: Person, clock: OffsetClock, onlooker: Onlooker, effects: Counter[str], reason: str
@@ -30,7 +32,7 @@ class SimulatedPrompter:
         self._reason = reason
 
     def ask(self, service: str, gate: ev.GateOpened) -> ev.Ruling | None:
-        """While everything else stands still."""
+        """Asks the person while everything else waits."""
         if self._onlooker.asked():
             self._clock.sleep(_HEARD_S)
         if self._left:
@@ -38,7 +40,7 @@ class SimulatedPrompter:
         return self.say(service, gate)
 
     def thinks(self) -> float:
-        """While everything else continues; see ``fleet.Thoughtful``."""
+        """The seconds that the person thinks while everything else continues. See ``fleet.Thoughtful``."""
         heard = _HEARD_S if self._onlooker.asked() else 0.0
         return heard + (self._thinks if self._left else 0.0)
 
@@ -59,7 +61,7 @@ class SimulatedPrompter:
 
 
 class Approvers:
-    """Those who have to agree to a plan; each says what was drawn once its time has come, while the plan waits."""
+    """The people who have to approve a plan. Each gives the drawn answer at the drawn time, while the plan waits."""
 
     def __init__(self, sought: Sought | None, begun_at: float, effects: Counter[str]) -> None:
         words = () if sought is None else sought.words
@@ -67,7 +69,7 @@ class Approvers:
         self._effects = effects
 
     def speak(self, now: float, digest: str, put: Callable[[Mapping[str, str]], None]) -> None:
-        """Whoever's time has come leaves a word; ``digest`` is the plan's."""
+        """Puts the answers that are due into the inbox. ``digest`` is the plan's."""
         while self._coming and self._coming[0][0] <= now:
             word = self._coming.pop(0)[1]
             said = {

@@ -1,4 +1,4 @@
-"""The plan of a story's run: its runbook, loaded once, its inventory, and what was decided in advance."""
+"""The plan of a story's run: its runbook, loaded once, its inventory, and the decisions in advance."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from orchestrator.model.runbook import Do, Runbook, Step, Undo
 from proof.simulation.stage import Stage
 from proof.simulation.story import OwnCommand, Part
 
-# What takes longer is cut to this, seconds, for a story in haste; how long an effect may be late is not touched.
+# In a story in haste, longer durations are cut to these, in seconds. The time that an effect may be late is kept.
 _SHORT = {"patience": 5.0, "within": 4.0, "hold": 2.0, "timeout": 20.0}
 _GRACE, _STALL, _WAIT = 4.0, 6.0, 25.0
 _TIMEOUT = 5.0  # of one command
@@ -23,7 +23,7 @@ _shipped = remembered(load_runbook)
 
 @remembered
 def runbook(name: str, *, haste: bool) -> Runbook:
-    """The shipped runbook; in haste with the long waits cut."""
+    """The shipped runbook. In haste, its long waits are cut."""
     shipped = _shipped(name)
     if not haste:
         return shipped
@@ -69,7 +69,8 @@ def plain(plan: ev.Plan, part: Part) -> dict[str, Any]:
 
 
 def plan_of(part: Part, stage: Stage, now: float, failed_over_at: float | None = None) -> ev.Plan:
-    """``now``: seconds since the epoch, by the clock of whoever plans; ``failed_over_at``: by that of the world."""
+    """The plan of ``part``. ``now``: seconds since the epoch, by the planner's clock. ``failed_over_at``: the same, by
+    the world's clock."""
     outage = None
     if part.outage_ago is not None:
         outage = ev.Outage(at=now - part.outage_ago, suspended=part.suspended, spool_lost=part.spool_lost)
@@ -98,7 +99,7 @@ def plan_of(part: Part, stage: Stage, now: float, failed_over_at: float | None =
 
 
 def _with_own(steps: Runbook, own: OwnCommand) -> Runbook:
-    """The runbook with a step of the operator's own."""
+    """The runbook with a step for the operator's own command."""
     undo = Undo(do=Do(on="source", action="ensure", args={"command": "unpark"}))
     step = Step(
         id="own-command",

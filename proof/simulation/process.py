@@ -1,4 +1,4 @@
-"""One simulated process of the orchestrator: who it is, its clock, and what it tells the theatre that looks on."""
+"""One simulated process of the orchestrator: its identity, its clock, and its notifications to the simulation."""
 
 from __future__ import annotations
 
@@ -18,20 +18,20 @@ if TYPE_CHECKING:
     from proof.simulation.lagging import Lagging
     from proof.simulation.slowness import Slowness
 
-_IDLE_MAX = 2_000  # so often no one sleeps for no time at all
+_IDLE_MAX = 2_000  # no process sleeps this many times in a row without time passing
 _LONGEST_S = 24 * 3_600.0  # a bridge that takes hours, a machine that sleeps, and both sites slow for six hours each
 
 
 class Killed(BaseException):
-    """What ``kill -9`` is to a process: no handler of the product may catch it."""
+    """Like ``kill -9`` for a process: no handler of the product may catch it."""
 
 
 class Endless(BaseException):
-    """A run that waits for nothing, or goes in a circle."""
+    """A run that waits for nothing, or repeats itself for ever."""
 
 
 class Onlooker(Protocol):
-    """What a process tells the theatre."""
+    """The notifications of a process to the simulation."""
 
     def instant(self, process: Process, place: str) -> None: ...
 
@@ -59,8 +59,8 @@ class Onlooker(Protocol):
 
 
 class Process:
-    """Who it is: ``number`` in order of start, its lease. ``lives``: instants until it dies. ``is_threaded``: its sites
-    are spoken to at the same time. ``is_dead``: nothing of it continues; ``is_over``: its engine has ended."""
+    """One process. ``number``: its place in the order of starts. ``lives``: instants until it dies. ``is_threaded``: it
+    uses both sites at the same time. ``is_dead``: nothing of it continues. ``is_over``: its engine has ended."""
 
     def __init__(
         self, number: int, clock: OffsetClock, lives: int | None = None, *, is_threaded: bool = False
@@ -76,21 +76,21 @@ class Process:
 
     @property
     def epoch(self) -> int:
-        """Of its lease; 0 before it has one."""
+        """The epoch of its lease; 0 before it has a lease."""
         return 0 if self.lease is None else self.lease.epoch
 
     def holds_lease(self, now: float) -> bool:
-        """Does its lease still run, by a person's clock? One that lasts longer than any can is of a wrong one."""
+        """Does its lease still run at ``now``? A lease that would last longer than possible comes from a wrong clock."""
         return self.lease is not None and 0 < self.lease.expires_at - now <= LEASE_SECONDS + CLOCKS_APART
 
     @property
     def lease_left(self) -> float:
-        """For how many seconds more, by its own clock."""
+        """The seconds that are left of its lease, by its own clock."""
         return 0.0 if self.lease is None else self.lease.expires_at - self.clock.now()
 
 
 class SimulatedClock(VirtualClock):
-    """Virtual time that does not continue for ever. Raises ``Endless``."""
+    """Virtual time with a limit. Raises ``Endless`` at the limit."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -103,7 +103,7 @@ class SimulatedClock(VirtualClock):
 
 
 class OffsetClock:
-    """The simulated run's time as a machine has it whose clock is off."""
+    """The simulation's time on a machine whose clock is off."""
 
     def __init__(self, base: VirtualClock, offset: float) -> None:
         self._base = base

@@ -1,4 +1,4 @@
-"""What a family draws of a simulated run: a world, what happened in it before, and what goes wrong. Plain data."""
+"""The part of a simulated run that a family draws: a world, its past, and the faults. Plain data."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from proof.simulation.story import Further, Kind, Layout, OwnCommand, Part, Stor
 
 @dataclass(frozen=True, slots=True)
 class Scene:
-    """``prelude`` happens in the ``wait`` seconds before the run starts, ``faults`` start with it. ``more``: what the
-    plan is told besides, by the names of ``Story``. ``xids``: transactions that a person may rule on in advance."""
+    """``prelude``: faults in the ``wait`` seconds before the run starts. ``faults``: faults that start with the run.
+    ``more``: further fields of ``Story``, by name. ``xids``: transactions that a person may rule on in advance."""
 
     layout: Layout
     sites: tuple[str, str]
@@ -30,12 +30,12 @@ class Scene:
 class FamilyDraw(Protocol):
     """How a family's simulated runs are drawn.
 
-    ``weights``: of its kinds. ``choices``: what a person or a policy may say at each gate; ``pressing``: gates that a
-    policy is likelier to answer. ``omitted``: fields of readings that some devices do not report. ``lags``: by how many
-    seconds its management may lag behind. ``calls``: actions that a process may be hit next to. ``endless`` kinds wait
-    for what may take a day. ``naps``: for how long a machine or a device may be away, beyond seconds. ``clocks``: by how
-    much another machine's clock may be off. ``slow_readings``: that a device may take its time for. ``waits``: can an
-    answer in advance be to wait?
+    ``weights``: the weights of its kinds. ``choices``: the possible answers of a person or a policy at each gate.
+    ``pressing``: the higher probability with which a policy answers a gate. ``omitted``: fields of readings that some
+    devices do not report. ``lags``: the seconds by which its management may lag behind. ``calls``: actions next to which
+    a process may be hit. ``endless``: kinds that may wait for a day. ``naps``: longer absences of a machine or a device,
+    in seconds. ``clocks``: the seconds by which another machine's clock may be off. ``slow_readings``: readings and
+    actions for which a device may be slow. ``waits``: can an answer in advance be to wait?
     """
 
     weights: Mapping[Kind, int]
@@ -55,7 +55,7 @@ class FamilyDraw(Protocol):
         ...
 
     def episode(self, chance: Random, part: Part) -> tuple[str, ...]:
-        """What a person does at the devices by hand, one thing after the other, or what happens to them."""
+        """The manual changes of a person at the devices, one after the other, or faults of the devices."""
         ...
 
     def further(self, chance: Random, story: Story) -> tuple[Further, ...]:
@@ -63,9 +63,9 @@ class FamilyDraw(Protocol):
         ...
 
     def apart(self, chance: Random, story: Story) -> dict[str, Any]:
-        """What makes the services of the run end apart, as changes of the story; often nothing."""
+        """The changes of the story that make the services of the run end differently. Often empty."""
         ...
 
     def own(self, chance: Random, kind: Kind) -> OwnCommand | None:
-        """A step of the operator's own."""
+        """A step for the operator's own command. Often None."""
         ...

@@ -1,4 +1,4 @@
-"""Makes a failing story small: as little goes wrong in it as still breaks the same promise."""
+"""Makes a failing story small: it keeps only the faults that are needed to break the same promise."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from proof.simulation.stores import Stores
 from proof.simulation.story import Story
 
 _LISTS = ("faults", "strikes", "omissions", "lags", "prelude")
-# What a story can do without, and what it then has.
+# The parts that a story may do without, with the values that replace them.
 _PLAIN: tuple[dict[str, Any], ...] = (
     {"rehearsed": False},
     {"waves": None},
@@ -22,7 +22,8 @@ _PLAIN: tuple[dict[str, Any], ...] = (
 
 
 def shrink(story: Story, stores: Stores) -> Telling:
-    """The smallest failing story that leaving things out leads to. Raises ``ValueError`` for one that does not fail."""
+    """The smallest failing story that is found by leaving things out. Raises ``ValueError`` for a story that does not
+    fail."""
     told = play(story, stores)
     if not told.broken:
         raise ValueError(f"seed {story.seed} breaks no promise")
@@ -43,7 +44,7 @@ def _first_failing(story: Story, promise: int, stores: Stores) -> Telling | None
 
 
 def _smaller(story: Story) -> Iterator[Story]:
-    """The story without one of the things that go wrong, or without one of its turns."""
+    """The story without one of its faults, or without one of its other parts."""
     for name in _LISTS:
         items = getattr(story, name)
         for index in range(len(items)):

@@ -1,5 +1,4 @@
-"""Devices that take their time: which calls of a site take how long, as drawn. Shared by all processes of a simulated
-run."""
+"""Slow devices: the drawn durations of the calls of a site. Shared by all processes of a simulated run."""
 
 from __future__ import annotations
 
@@ -11,14 +10,14 @@ from proof.simulation.story import Slow
 
 
 class Slowness:
-    """``effects`` counts the calls that were slow."""
+    """The slow calls. ``effects`` counts those that occurred."""
 
     def __init__(self, slow: Sequence[Slow], effects: Counter[str]) -> None:
         self._effects = effects
         self._left = [(one, [one.skip, one.times]) for one in slow]
 
     def of(self, site: str, name: str) -> tuple[float, float]:
-        """Seconds that the next call takes before it reaches the device, and after."""
+        """The seconds that the next call takes before it reaches the device, and the seconds afterwards."""
         before = after = 0.0
         for slow, left in self._left:
             if slow.site != site or slow.reading not in ("", name) or left[1] <= 0:

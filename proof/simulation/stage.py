@@ -1,4 +1,4 @@
-"""What a family brings to a simulated run: its simulated sites, as the theatre uses them. Plays and judges nothing."""
+"""The simulated sites that a family provides for a simulation. Plays and judges nothing."""
 
 from __future__ import annotations
 
@@ -19,19 +19,19 @@ class Stage(Protocol):
         ...
 
     def inventory(self, *, command_timeout: float) -> Inventory:
-        """The inventory of the pair ``night``; a command is waited for so many seconds."""
+        """The inventory of the pair ``night``. ``command_timeout``: the timeout of a command, in seconds."""
         ...
 
     def inject(self, faults: Iterable[str]) -> None:
-        """Script faults, each in the words of the family."""
+        """Injects faults, each in the fault grammar of the family."""
         ...
 
     def released(self) -> AbstractContextManager[None]:
-        """A process is stopped, perhaps while a site hears it: time passes for the sites anyway."""
+        """A process is stopped, perhaps during a request to a site. Time passes for the sites anyway."""
         ...
 
     def happened(self) -> Sequence[str]:
-        """Those of them that have happened now, as they were written."""
+        """The injected faults that have happened so far, in their original text."""
         ...
 
     def adapter(self, site: Site, context: AdapterContext) -> Adapter:
@@ -39,14 +39,15 @@ class Stage(Protocol):
         ...
 
     def look(self, *, count: bool = False) -> dict[str, Any]:
-        """What is true now, for the judge (see ``proof.promises``); with ``count``, also the outcome of messages."""
+        """The present true state, for the judge (see ``proof.promises``). With ``count``, also the outcome of
+        messages."""
         ...
 
     def settling(self, longest: float, *, counts: bool) -> Iterator[float]:
-        """Seconds to let pass, piece by piece, until everything that was on its way has arrived and nothing more will
-        happen; ``longest`` at most, all together. ``counts``: messages too, for they will be counted."""
+        """The seconds to let pass, piece by piece, until everything in transit has arrived and nothing more will happen.
+        Their sum is at most ``longest``. ``counts``: wait for messages too, because they will be counted."""
         ...
 
     def close(self) -> None:
-        """Make room for the next night."""
+        """Free the resources for the next simulation."""
         ...

@@ -1,4 +1,4 @@
-"""Where the journals of simulated simulated runs are kept: one in memory for most of them, a real file for some."""
+"""The stores for the journals of simulated runs: one in memory for most of them, a real file for some."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from pathlib import Path
 
 from proof.simulation.journal import SimulatedJournal
 
-# Where there is one, a disk in memory: what is tried there is SQLite's own doing, not how long a disk takes.
+# A disk in memory, if there is one: the simulation tries the behaviour of SQLite, not the speed of a disk.
 _FAST = Path("/dev/shm")
 
 
@@ -38,24 +38,24 @@ class Stores:
         return SimulatedJournal(path)
 
     def forget(self) -> None:
-        """Take the files away."""
+        """Delete the files."""
         if self._folder is not None:
             shutil.rmtree(self._folder, ignore_errors=True)
             self._folder = None
 
     def close(self) -> None:
-        """Leave nothing behind."""
+        """Delete the remaining files."""
         self.forget()
 
 
-# One for the whole process: to make its tables takes longer than many a simulated run.
+# One for the whole process, because creating its tables takes longer than many simulated runs.
 _in_memory = cache(SimulatedJournal)
 
 
 def torn(store: SimulatedJournal, tear: float) -> SimulatedJournal:
-    """The store as the power left it: of the last write only the part ``tear`` (0 to 1) of it is on disk.
+    """The store after a power failure: only the part ``tear`` (0 to 1) of the last write is on disk.
 
-    SQLite writes to its log first and moves that into the file later, so that the log's end is what may be missing.
+    SQLite writes to its log first and moves the log into the file later. Therefore the end of the log may be missing.
     """
     assert store.path is not None  # only a file can be torn
     before, after = store.tail
@@ -71,7 +71,7 @@ def torn(store: SimulatedJournal, tear: float) -> SimulatedJournal:
 
 
 def replaced(store: SimulatedJournal) -> None:
-    """An empty file is put in the place of the store's, for whoever opens it from now on."""
+    """Replaces the store's file with an empty one, for every process that opens it from now on."""
     assert store.path is not None  # only a file can be replaced
     for ending in ("-wal", "-shm"):
         store.path.with_name(store.path.name + ending).unlink(missing_ok=True)

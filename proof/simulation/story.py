@@ -1,6 +1,7 @@
-"""What a seed is drawn to: a world, a run in it, people, and everything that goes wrong. Plain data that can be kept.
+"""The story of a seed: a world, a run in it, people, and everything that goes wrong. Plain data that can be kept.
 
-A kept story is played as it is, whatever a seed is drawn to by then. Nothing here runs or decides anything.
+A kept story is played unchanged, even if a later version draws another story from its seed. Nothing here runs or decides
+anything.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from simulator.solace.layout import WorldLayout
 
 # The runbook that is played: of Solace by its plain name, of others by family and name.
 Kind = str
-# Those that are drawn where none is named. Runbooks of families in files are drawn when they are named.
+# The kinds that are drawn if none is named. Runbooks of families in files are drawn only if they are named.
 KINDS: tuple[Kind, ...] = (
     "controlled",
     "uncontrolled",
@@ -69,28 +70,31 @@ class FaultEvent(_Strict):
     """Something that happens to a process at an instant: before or after a write of the journal or a device's call.
 
     ``at`` counts the instants of all processes from 1, or, with ``near``, those at which a call of that name is made.
-    What each kind does:
+    The effect of each kind:
 
-    - ``kill``: the process is gone. The next one comes ``seconds`` later, on the same machine (it can see that the
-      holder of the lease is dead), whose clock was set meanwhile and is off by ``clock_s``, or, ``elsewhere``, on
-      another one, its clock off by ``clock_s`` from that of the dead one; ``choice`` abort: it is told to call the run
-      off.
-    - ``torn``: the power goes at its next write to a file that no other process has open, and a part of that is gone.
-    - ``pause``: it is stopped for ``seconds``. Another one, its clock off by ``clock_s`` from its own, tries to take over
-      meanwhile, and dies after ``lives`` instants of its own (None: never). Then the first one wakes up.
-    - ``race``: another one tries to take the run, and to start a second one, right now.
+    - ``kill``: the process dies. The next process starts ``seconds`` later on the same machine, where it can see that the
+      holder of the lease is dead. The machine's clock was set meanwhile, and is off by ``clock_s``. With ``elsewhere``,
+      the next process starts on another machine, whose clock is off by ``clock_s`` from that of the dead process. If
+      ``choice`` is abort, the next process is told to abort the run.
+    - ``torn``: the power fails at the process's next write to a file that no other process has open. A part of that write
+      is lost.
+    - ``pause``: the process is stopped for ``seconds``. Another process, whose clock is off by ``clock_s`` from the first
+      one's, tries to take over meanwhile, and dies after ``lives`` instants of its own (None: never). Then the first
+      process wakes up.
+    - ``race``: another process tries to take the run, and to start a second run, at this moment.
     - ``step``: the machine sleeps for ``seconds``.
-    - ``abort``, ``answer``: a person calls the run off, or answers every open question with ``choice``, from elsewhere;
-      if there is none, the next one that a person at the desk is asked.
-    - ``disk full``: until the process ends there is no room for the journal; ``seconds`` later there is.
-    - ``signal``: an interrupt; the process stops at the next safe point, and the next one starts ``seconds`` later.
-    - ``journal away``: for ``seconds`` the journal answers no one.
-    - ``journal replaced``: the journal's file is gone, and an empty one is in its place.
-    - ``beside``: the next of the story's further runs starts, or continues, right now, and dies after ``lives`` instants.
+    - ``abort``: a person at another terminal aborts the run.
+    - ``answer``: a person at another terminal answers every open question with ``choice``. If no question is open, the
+      person answers the next question that a person at the first terminal is asked.
+    - ``disk full``: the journal has no room until the process ends. It has room again ``seconds`` after that.
+    - ``signal``: an interrupt. The process stops at the next safe point, and the next one starts ``seconds`` later.
+    - ``journal away``: for ``seconds``, the journal answers no process.
+    - ``journal replaced``: the journal's file is gone, and an empty file is in its place.
+    - ``beside``: the next of the story's further runs starts or continues now, and dies after ``lives`` instants.
     - ``outside``: nothing happens to the process.
-    - ``late word``: a person calls the run off once it has ended, before it is taken up again.
+    - ``late word``: a person aborts the run after its end, before the run is resumed.
 
-    ``meanwhile``: what happens in the world from that moment on, in the words of its faults: ``at 2s: role ny active``.
+    ``meanwhile``: the faults of the world from that moment on, in their fault grammar: ``at 2s: role ny active``.
     """
 
     at: int = Field(ge=1)
@@ -101,12 +105,12 @@ class FaultEvent(_Strict):
     clock_s: float = 0.0
     lives: int | None = None
     choice: Choice | Literal["abort", ""] = ""
-    tear: float = 0.5  # which part of the last write is on disk
+    tear: float = 0.5  # the part of the last write that is on disk, 0 to 1
     meanwhile: tuple[str, ...] = ()
 
 
 class Omission(_Strict):
-    """A family's quirk: it does not report ``field`` of ``reading``, ``times`` times after the first ``skip``; a
+    """A family's quirk: it does not report ``field`` of ``reading``, ``times`` times after the first ``skip`` readings. A
     field like ``nodes.clients`` is left out of each of the reading's ``nodes``."""
 
     reading: str
@@ -123,8 +127,8 @@ class Lag(_Strict):
 
 
 class CommandEnd(_Strict):
-    """How one run of a command ends: what its caller knows after ``lasts`` seconds, and after how many it took effect
-    (None: never)."""
+    """The end of one run of a command. ``effect``: the outcome that its caller knows after ``lasts`` seconds. ``after``:
+    the seconds until the command takes effect (None: never)."""
 
     effect: Literal["accepted", "rejected", "doubtful"] = "accepted"
     lasts: float = 0.1
@@ -132,8 +136,8 @@ class CommandEnd(_Strict):
 
 
 class FenceCommand(_Strict):
-    """The command of a site's fence plan: how its first runs end (later ones do what they should), which of its checks
-    say nothing, and whether it has ``closed`` the site before."""
+    """The command of a site's fence plan. ``ends``: the ends of its first runs (later runs work correctly). ``silent``:
+    the numbers of its checks that give no result. ``closed``: the command has closed the site before."""
 
     site: str
     ends: tuple[CommandEnd, ...] = ()
@@ -142,8 +146,8 @@ class FenceCommand(_Strict):
 
 
 class OwnCommand(_Strict):
-    """A step of the operator's own, right before the one called ``before``: a command that can run twice, whose own end
-    is its proof. How its first runs end, and does it have a command that undoes it?"""
+    """A step with the operator's own command, right before the step ``before``. The command can run twice, and its own
+    end is its proof. ``ends``: the ends of its first runs. ``has_undo``: another command undoes it."""
 
     before: str
     ends: tuple[CommandEnd, ...] = ()
@@ -151,8 +155,8 @@ class OwnCommand(_Strict):
 
 
 class Slow(_Strict):
-    """Some calls of a site, after the first ``skip``, take ``seconds``; ``after``: the device looked, or obeyed, first.
-    ``reading``: only calls for that reading; empty: any call."""
+    """Some calls of a site, after the first ``skip``, take ``seconds``. ``after``: the time passes after the device has
+    read or obeyed. ``reading``: only calls for that reading; empty: any call."""
 
     site: str
     seconds: float
@@ -166,11 +170,11 @@ QuirkKind = Literal["mute", "swapped", "broken session", "host key"]
 
 
 class Quirk(_Strict):
-    """What is wrong with the answers of a site's adapter, after the first ``skip`` calls that fit, ``times`` times.
+    """A defect in the answers of a site's adapter. It occurs ``times`` times, after the first ``skip`` matching calls.
 
-    ``mute``: an action was obeyed, and nothing is reported of it. ``swapped``: the results of two actions of one
-    request come in each other's place. ``broken session``: the session is lost once the first action of a request was
-    obeyed. ``host key``: the site is not the one that is known by its key; whatever is asked.
+    ``mute``: an action was obeyed, and its result is missing. ``swapped``: the results of two actions of one request are
+    exchanged. ``broken session``: the session is lost after the first action of a request was obeyed. ``host key``: any
+    call finds another host key than the known one.
     """
 
     site: str
@@ -180,15 +184,15 @@ class Quirk(_Strict):
 
 
 class Person(_Strict):
-    """A person at the desk: gives the choices in turn, each after ``thinks`` seconds, and is then gone."""
+    """A person at the terminal, who gives the choices in turn, each after ``thinks`` seconds, and then leaves."""
 
     answers: tuple[str, ...] = ()
     thinks: float = 0.0
 
 
 class Word(_Strict):
-    """What ``by`` says about a plan, so many seconds after the run started. ``of_other_plan``: of what they saw
-    before."""
+    """The answer of person ``by`` about a plan, ``after`` seconds after the run started. ``of_other_plan``: the answer is
+    about another plan, which the person saw before."""
 
     after: float
     by: str
@@ -198,7 +202,7 @@ class Word(_Strict):
 
 
 class Sought(_Strict):
-    """Others have to agree to the plan, ``needed`` of them ``within`` seconds; what they say."""
+    """``needed`` other people have to approve the plan ``within`` seconds. ``words``: their answers."""
 
     needed: int
     within: float
@@ -207,10 +211,10 @@ class Sought(_Strict):
 
 
 class Part(_Strict):
-    """One run. ``haste``: waits of the runbook that take minutes are cut to seconds. ``outage_ago``: the fail-over that a
-    restore or a fail-back comes after. ``resumes``: how often a run that needs an operator is taken up again, under
-    ``later``, ``back_after`` seconds later; ``between``: what happens in the world meanwhile, each time. ``threads``: the
-    sites are spoken to at the same time, and answer in an order that this number draws.
+    """One run. ``haste``: waits of the runbook that take minutes are shortened to seconds. ``outage_ago``: the seconds
+    since the fail-over that precedes a restore or a fail-back. ``resumes``: how many times a run that needs an operator
+    is resumed, under the policy ``later``, after ``back_after`` seconds. ``between``: the faults of the world during each
+    such wait. ``threads``: the run uses both sites at the same time, and this number draws the order of their answers.
     """
 
     kind: Kind
@@ -240,7 +244,7 @@ class Part(_Strict):
 
 class Further(Part):
     """A run after the first one, in the same world: ``wait`` seconds after its end, or, ``beside``, in the middle of it.
-    ``after_failover``: it comes after the fail-over that the world has seen."""
+    ``after_failover``: the run follows a fail-over in this world."""
 
     wait: float = 1.0
     beside: bool = False
@@ -248,11 +252,11 @@ class Further(Part):
 
 
 class Story(Part):
-    """One simulated night.
+    """One simulation.
 
-    ``prelude``: faults in the ``wait`` seconds before the run starts; ``faults`` start with it. ``on_disk``: the journal
-    is a real file. ``rehearsed``: a dry run goes before. ``secret``: what people say has this in it.
-    ``keyed``: the run has a key of the caller's own. ``further``: runs besides the first.
+    ``prelude``: faults in the ``wait`` seconds before the run starts. ``faults``: faults that start with the run.
+    ``on_disk``: the journal is a real file. ``rehearsed``: a dry run precedes the run. ``secret``: people repeat this
+    text in their reasons. ``keyed``: the caller gives the run a key. ``further``: runs besides the first.
     """
 
     seed: int
@@ -274,16 +278,16 @@ class Story(Part):
 
     @property
     def troubles(self) -> int:
-        """How much goes wrong."""
+        """The number of things that go wrong."""
         wrong = (self.faults, self.strikes, self.omissions, self.lags, self.slow, self.quirks)
         return sum(map(len, wrong))
 
 
 def runbook_of(kind: Kind) -> str:
-    """The name of the shipped runbook that a kind of night plays."""
+    """The name of the shipped runbook that a kind plays."""
     return kind if "/" in kind else f"solace/{kind}"
 
 
 def family_of(kind: Kind) -> str:
-    """The family of the devices of a kind of night."""
+    """The family of the devices of a kind."""
     return runbook_of(kind).partition("/")[0]

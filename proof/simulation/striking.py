@@ -1,4 +1,4 @@
-"""What happens to a process at an instant: it dies, is stopped, is raced, loses its journal, is told something."""
+"""The events that hit a process at an instant: it dies, is stopped, has a rival, loses its journal, gets a message."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ if TYPE_CHECKING:
     from proof.simulation.led import Led
     from proof.simulation.night import SimulatedRun
 
-# They may have to wait, for a question or for a write, and are counted where they happen.
+# These kinds may have to wait, for a question or for a write. They are counted when they happen.
 _WAITING = frozenset({"answer", "torn", "disk full", "journal replaced", "beside"})
 _OF_ITS_PROCESS = frozenset({"kill", "torn", "pause", "race", "signal", "disk full"})
 
 
 class FaultEvents:
-    """The strikes of one simulated run, each at its instant."""
+    """The fault events of one simulation, each at its instant."""
 
     def __init__(self, simulation: SimulatedRun, strikes: Sequence[FaultEvent]) -> None:
         self._simulation = simulation
@@ -33,7 +33,7 @@ class FaultEvents:
         self._tearing: FaultEvent | None = None
 
     def keep_journal(self) -> None:
-        """The journal is no longer replaced: the simulated run ends with checks of what it recorded."""
+        """Stops replacing the journal, because the simulation ends with checks of its records."""
         self._strikes = {key: one for key, one in self._strikes.items() if one.kind != "journal replaced"}
 
     def instant(self, led: Led, process: Process, place: str, number: int) -> None:
@@ -65,7 +65,7 @@ class FaultEvents:
                 self._strike_run(led, strike)
 
     def _strike_process(self, led: Led, process: Process, strike: FaultEvent, place: str) -> None:
-        """What happens to the process that is at this instant."""
+        """Applies an event to the process at this instant."""
         simulation = self._simulation
         match strike.kind:
             case "kill":
@@ -90,7 +90,7 @@ class FaultEvents:
                 return  # the process has no engine or no journal yet
 
     def _strike_run(self, led: Led, strike: FaultEvent) -> None:
-        """What happens to the run, to its journal, and to the world, whichever process is at this instant."""
+        """Applies an event to the run, its journal or the world. The process at this instant does not matter."""
         simulation = self._simulation
         match strike.kind:
             case "step":
@@ -108,7 +108,7 @@ class FaultEvents:
             case "answer":
                 led.answer(strike)
             case _:
-                return  # nothing besides what happens in the world
+                return  # only the faults of the world happen
 
     def _die(self, process: Process, place: str) -> None:
         process.is_dead = True
@@ -119,7 +119,7 @@ class FaultEvents:
         self._die(process, place)
 
     def _tear(self, led: Led, process: Process, strike: FaultEvent) -> None:
-        """The power goes while the journal writes, if that is a file, and no other process has it open."""
+        """The power fails while the journal writes, if the journal is a file and no other process has it open."""
         simulation, opened = self._simulation, process.journal
         if not simulation.story.on_disk or opened is None or any(one is not process for _, one in simulation.living):
             return
@@ -132,11 +132,11 @@ class FaultEvents:
         self._kill(process, strike, "writing")
 
     def _written(self, led: Led) -> int:
-        """How many records of the run are in the store."""
+        """The number of records of the run in the store."""
         return next((row.seq for row in self._simulation.store.runs() if row.run == led.name), 0)
 
     def _replace(self, led: Led) -> None:
-        """A person puts an empty file in the place of the journal's."""
+        """A person replaces the journal's file with an empty one."""
         if not self._simulation.story.on_disk or not led.has_begun:
             return
         self._simulation.hit["journal replaced"] += 1
@@ -148,7 +148,7 @@ class FaultEvents:
                 one.judge.lose_record(last[one.name])
 
     def _another(self, led: Led, process: Process, strike: FaultEvent) -> None:
-        """A second orchestrator wants the run, while this one stands still."""
+        """A second orchestrator tries to take the run, while this one is stopped."""
         simulation = self._simulation
         heir = simulation.born(process.clock.offset + strike.clock_s, strike.lives, is_threaded=process.is_threaded)
         try:
@@ -157,7 +157,7 @@ class FaultEvents:
             return
 
     def _second_run(self, led: Led, process: Process) -> None:
-        """A person types the same command once more."""
+        """A person enters the same command again."""
         simulation = self._simulation
         journal = simulation.opened(simulation.born(process.clock.offset), led)
         made = ev.RunCreated(plan=led.plan, by="bob", version="0")

@@ -1,5 +1,4 @@
-"""The outcome of one simulated night, as plain data: for figures, for mutants, and for whoever makes a simulated run
-small."""
+"""The outcome of one simulation, as plain data: for figures, for mutants, and for shrinking a story."""
 
 from __future__ import annotations
 
@@ -12,9 +11,9 @@ from proof.simulation.story import Story
 
 @dataclass(slots=True)
 class Telling:
-    """The outcome of a story. ``ends``: the outcome of every lane. ``hit``: what happened to processes, by kind.
-    ``happened``: those faults of the world that did happen. ``effects``: what took effect besides (see ``effects``).
-    ``error``: what the product raised and must never raise, by its name."""
+    """The outcome of a story. ``ends``: the outcome of every lane. ``hit``: the events that hit processes, by kind.
+    ``happened``: the faults of the world that really happened. ``effects``: the other effects (see ``effects``).
+    ``error``: the name of an exception that the product raised and must never raise."""
 
     story: Story
     outcome: str | None

@@ -1,1 +1,1 @@
-"""A simulated fabric of AMPS instances: the same kind of world as that of the message VPNs, by other rules."""
+"""A simulated fabric of AMPS instances: the same kind of world as for message VPNs, with other rules."""

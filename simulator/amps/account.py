@@ -1,7 +1,7 @@
-"""The independent account of a fabric: what really became of the messages, whatever anybody reports.
+"""The independent account of a fabric: the real fate of the messages, independent of all reports.
 
-It knows only what happened outside the machinery: what publishers were acknowledged, what readers received, and which
-instances clients could publish at. It is never read by anything that decides. Moments are seconds of world time.
+The account records only events outside the engine: messages acknowledged to publishers, messages received by readers,
+and the instances at which clients could publish. No decision may use the account. Moments are seconds of world time.
 """
 
 from __future__ import annotations
@@ -14,18 +14,19 @@ from simulator.amps.queue import ByPublisher, numbers_of
 from simulator.world.intervals import Numbers, Run
 
 Interval = tuple[float, float]
-# Moment, instance, what it is from now on (open, closed; sync, async; proxied, unproxied), and by whom: ``command``
-# (an administrator's request), ``somebody`` (scripted), ``start`` (of the instance), ``schedule`` (its own actions).
+# Moment, instance, new state (open, closed; sync, async; proxied, unproxied), and origin: ``command`` (an
+# administrator's request), ``somebody`` (scripted), ``start`` (of the instance), ``schedule`` (its own actions).
 Change = tuple[float, str, str, str]
 
 
 @dataclass(frozen=True, slots=True)
 class StreamTally:
-    """The outcome of one publisher's messages, as one reader (a subscriber or a consumer) has them.
+    """The outcome of one publisher's messages for one reader (a subscriber or a consumer).
 
-    ``lost``: acknowledged, never received, and at no instance from which the reader can still get them. ``stranded`` is
-    the part of them that some instance still holds. ``waiting``: acknowledged, and on their way to the reader.
-    ``duplicated`` counts deliveries beyond the first; ``out_of_order`` first deliveries of a message after a later one.
+    ``lost``: messages acknowledged, not received, and not at an instance from which the reader can still get them.
+    ``stranded``: the lost messages that some instance still holds. ``waiting``: messages acknowledged and on their way to
+    the reader. ``duplicated``: deliveries after the first one. ``out_of_order``: messages first delivered after a later
+    message.
     """
 
     publisher: str
@@ -41,8 +42,9 @@ class StreamTally:
 
 @dataclass(frozen=True, slots=True)
 class FabricTally:
-    """The account at one moment. ``both_open``: intervals in which clients could publish at two or more instances;
-    ``outages``: at none. ``commands``: (instance, action, id) of what administrators did, in order."""
+    """The account at one moment. ``both_open``: intervals in which clients could publish at two or more instances.
+    ``outages``: intervals in which they could publish at none. ``commands``: (instance, action, id) of each
+    administrator's action, in order."""
 
     streams: tuple[StreamTally, ...]
     both_open: tuple[Interval, ...]
@@ -56,40 +58,40 @@ class FabricTally:
 
     @property
     def lost(self) -> int:
-        """Of all streams together."""
+        """The lost messages of all streams."""
         return sum(one.lost for one in self.streams)
 
     @property
     def stranded(self) -> int:
-        """Of all streams together."""
+        """The stranded messages of all streams."""
         return sum(one.stranded for one in self.streams)
 
     @property
     def duplicated(self) -> int:
-        """Of all streams together."""
+        """The duplicated messages of all streams."""
         return sum(one.duplicated for one in self.streams)
 
     @property
     def out_of_order(self) -> int:
-        """Of all streams together."""
+        """The messages of all streams that arrived out of order."""
         return sum(one.out_of_order for one in self.streams)
 
     @property
     def outage_seconds(self) -> float:
-        """How long clients could publish nowhere."""
+        """The total time in which clients could publish at no instance."""
         return sum(end - start for start, end in self.outages)
 
 
 @dataclass(slots=True)
 class Receipts:
-    """What one reader received, of each publisher."""
+    """The messages that one reader received from each publisher."""
 
     received: ByPublisher = field(default_factory=dict)
     duplicated: dict[str, int] = field(default_factory=dict)
     out_of_order: dict[str, int] = field(default_factory=dict)
 
     def deliver(self, publisher: str, runs: Iterable[Run]) -> None:
-        """These arrived, in this order."""
+        """Messages of a publisher arrived, in this order."""
         known = numbers_of(self.received, publisher)
         for start, stop in runs:
             highest = known.highest
@@ -103,7 +105,7 @@ class Receipts:
 
 @dataclass(slots=True)
 class FabricLedger:
-    """What is written down while time runs."""
+    """The records of the account while time runs."""
 
     acknowledged: ByPublisher = field(default_factory=dict)
     readers: dict[str, Receipts] = field(default_factory=dict)
@@ -112,23 +114,26 @@ class FabricLedger:
     changes: list[Change] = field(default_factory=list)
 
     def acknowledge(self, publisher: str, start: int, stop: int) -> None:
-        """The publisher was told that these are persisted."""
+        """The publisher received the acknowledgement that these messages are persisted."""
         numbers_of(self.acknowledged, publisher).add(start, stop)
 
     def deliver(self, reader: str, publisher: str, runs: Iterable[Run]) -> None:
-        """A reader received these."""
+        """A reader received these messages."""
         if reader not in self.readers:
             self.readers[reader] = Receipts()
         self.readers[reader].deliver(publisher, runs)
 
     def note_open(self, moment: float, instances: tuple[str, ...]) -> None:
-        """From ``moment`` on clients can publish at exactly these."""
+        """From ``moment`` on clients can publish at exactly these instances."""
         if not self.open or self.open[-1][1] != instances:
             self.open.append((moment, instances))
 
     def stream(self, publisher: str, reader: str, reachable: Numbers, held: Callable[[str], Numbers]) -> StreamTally:
-        """``reachable``: what the reader can still get; ``held``: what any instance has of a publisher, running or not,
-        asked only where something is lost."""
+        """The outcome of one publisher's messages for one reader.
+
+        ``reachable``: the messages that the reader can still get. ``held``: returns the messages of a publisher at any
+        instance, running or not. It is called only if messages are lost.
+        """
         acknowledged = self.acknowledged.get(publisher, Numbers())
         receipts = self.readers.get(reader, Receipts())
         outstanding = acknowledged.without(receipts.received.get(publisher, Numbers()))
@@ -146,7 +151,8 @@ class FabricLedger:
         )
 
     def tally(self, now: float, streams: Sequence[StreamTally], pairs: Sequence[frozenset[str]]) -> FabricTally:
-        """The whole account; ``pairs``: instances of which clients should use one at a time (none: all of them)."""
+        """The whole account. ``pairs``: sets of instances of which clients should use one at a time (empty: all
+        instances)."""
         return FabricTally(
             streams=tuple(streams),
             both_open=self._spans(now, lambda found: _together(found, pairs)),

@@ -1,8 +1,8 @@
 """Bootstrap initialization: an empty instance fetches its state from another one before it does anything else.
 
-Source: docs/sources/amps.md, 3.5. Only when there is no message in the log, or when an earlier bootstrap was
-interrupted; addresses in their order, then from the first again; messages that replication would not return come too.
-Whether an interrupted one keeps what it has is assumed: ``Assumptions.interrupted_bootstrap``.
+Source: docs/sources/amps.md, 3.5. An instance bootstraps only if its log is empty or an earlier bootstrap was
+interrupted. It tries the addresses in order, then from the first again. It also fetches messages that replication
+would not return. ``Assumptions.interrupted_bootstrap`` says whether an interrupted bootstrap keeps its data.
 """
 
 from __future__ import annotations
@@ -53,20 +53,20 @@ def fetch(fabric: Fabric, instance: Instance, passed: float) -> None:
 
 
 def waiting_for_ever(fabric: Fabric) -> tuple[str, ...]:
-    """Empty instances that can only wait for each other (docs/sources/amps.md, 3.5, warning). A source that is down
-    may yet come."""
+    """Empty instances that can only wait for each other (docs/sources/amps.md, 3.5, warning). An instance that can
+    wait for a source that is down is not included."""
     waiting = {
         name for name, one in fabric.instances.items() if one.phase == "bootstrapping" and one.fetching.source is None
     }
     if not waiting:
-        return ()  # as at nearly every step
+        return ()  # the usual case
     while hopeful := {name for name in waiting if not set(_servers(fabric, name)) <= waiting}:
         waiting -= hopeful
     return tuple(name for name in fabric.instances if name in waiting)
 
 
 def report_circle(fabric: Fabric) -> None:
-    """Each of those that wait for ever says so once in its event log."""
+    """Each instance that waits for ever logs this once in its event log."""
     for name in waiting_for_ever(fabric):
         instance = fabric.instances[name]
         if not instance.fetching.warned:
@@ -96,7 +96,7 @@ def _wants(described: BootstrapLayout, topic: str) -> bool:
 def _fetch_sow(
     fabric: Fabric, instance: Instance, layout: InstanceLayout, described: BootstrapLayout, room: int
 ) -> int:
-    """Copy the present records; returns what is left of ``room``, or -1 while it is not done."""
+    """Copy the present records. Returns the unused part of ``room``, or -1 while the copy is not complete."""
     state = instance.fetching
     if state.snapshot >= 0:
         return room
@@ -119,7 +119,8 @@ def _fetch_sow(
 def _fetch_log(
     fabric: Fabric, instance: Instance, layout: InstanceLayout, described: BootstrapLayout, room: int
 ) -> int:
-    """Copy the log in its order, what was published at ``instance`` itself included."""
+    """Copy the log in order, including messages published at ``instance`` itself. Returns the unused part of
+    ``room``, or -1 while the copy is not complete."""
     state = instance.fetching
     assert state.source is not None, "asked of one that has a source"
     source = fabric.instances[state.source]
@@ -143,8 +144,8 @@ def _fetch_log(
 
 
 def _keep(fabric: Fabric, instance: Instance, entry: Entry) -> None:
-    """Write what of a fetched entry an earlier try did not bring; the SOW changes only if no snapshot of it that has the
-    entry was fetched."""
+    """Write the messages of a fetched entry that an earlier try did not fetch. The entry changes the SOW only if the
+    fetched snapshot of the SOW does not include the entry."""
     fetched_end = entry.end
     known = instance.highest.get(entry.publisher, 0)
     if entry.stop - 1 <= known:

@@ -1,7 +1,7 @@
 """Applications: highly available clients that find a server, publish, subscribe, and take from queues.
 
-Sources: docs/sources/amps.md, 9 and 11 (publish store, bookmarks, duplicates), 9.7 (sync). A publisher stops
-producing while it is disconnected; a subscriber's bookmark store discards what it has had.
+Sources: docs/sources/amps.md, 9 and 11 (publish store, bookmarks, duplicates), 9.7 (sync). A disconnected publisher
+stops producing. A subscriber's bookmark store discards messages that it already received.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 @dataclass(slots=True)
 class Client:
-    """Where a client is connected, if anywhere, and its number there."""
+    """A client: the instance it is connected to, if any, and its number there."""
 
     at: str | None = None
     id: int = 0
@@ -36,8 +36,8 @@ class Client:
 
 @dataclass(slots=True)
 class Publisher(Client):
-    """``next``: the number of its next message; up to ``acked`` all are persisted; up to ``sent`` all were sent over
-    the present connection."""
+    """``next``: the number of the next message. ``acked``: all messages up to this number are persisted. ``sent``: all
+    messages up to this number were sent over the present connection."""
 
     next: int = 1
     acked: int = 0
@@ -47,8 +47,8 @@ class Publisher(Client):
 
 @dataclass(slots=True)
 class Subscriber(Client):
-    """``bookmark``: the last message it had; ``last`` the highest of each publisher; ``position`` in the log of the
-    instance it is connected to."""
+    """``bookmark``: the last received message. ``last``: the highest received number of each publisher. ``position``: in
+    the log of the connected instance."""
 
     bookmark: tuple[str, int] | None = None
     last: dict[str, int] = field(default_factory=dict)
@@ -57,13 +57,14 @@ class Subscriber(Client):
 
 @dataclass(slots=True)
 class Consumer(Client):
-    """Takes from a queue; what it has is leased there."""
+    """Takes messages from a queue. Messages taken but not acknowledged are leased there."""
 
     fraction: float = 0.0
 
 
 def settle(fabric: Fabric, client: Client, layout: ClientLayout, taking: Container[str]) -> bool:
-    """Leave a server that is gone, find one of those ``taking`` clients; is the client served now?"""
+    """Leave a server that is gone, and connect to one of the ``taking`` servers. Returns whether the client is served
+    now."""
     if client.at not in taking:
         disconnect(fabric, client, layout.name)
         if fabric.now >= client.try_at:
@@ -84,7 +85,7 @@ def _connect(fabric: Fabric, client: Client, layout: ClientLayout, taking: Conta
 
 
 def disconnect(fabric: Fabric, client: Client, name: str) -> None:
-    """The connection breaks; it will search for another server."""
+    """The connection breaks. The client will search for another server."""
     if client.at is None:
         return
     instance = fabric.instances[client.at]
@@ -99,7 +100,7 @@ def disconnect(fabric: Fabric, client: Client, name: str) -> None:
 
 
 def publish(fabric: Fabric, layout: PublisherLayout, client: Publisher, passed: float) -> None:
-    """Learn what is persisted, send again what is not known to be, then what is new."""
+    """Learn which messages are persisted, resend the others after a reconnect, then send new messages."""
     assert client.at is not None, "asked of a connected client only"
     instance = fabric.instances[client.at]
     persisted = min(instance.persisted_of.get(layout.name, 0), client.next - 1)
@@ -119,7 +120,8 @@ def publish(fabric: Fabric, layout: PublisherLayout, client: Publisher, passed: 
 
 
 def read(fabric: Fabric, layout: SubscriberLayout, client: Subscriber) -> None:
-    """Receive what is new in the log; with ``fully_durable``, only what every sync destination has."""
+    """Receive the new messages of the log. With ``fully_durable``, receive only messages that every sync destination
+    has."""
     assert client.at is not None, "asked of a connected client only"
     instance = fabric.instances[client.at]
     if client.position is None:
@@ -138,7 +140,8 @@ def read(fabric: Fabric, layout: SubscriberLayout, client: Subscriber) -> None:
 
 
 def _begin(instance: Instance, layout: SubscriberLayout, client: Subscriber) -> int:
-    """Behind the bookmark; from now, or from the start, if the instance does not know it."""
+    """The start position: after the bookmark. If the instance does not know the bookmark: now, or the start of the
+    log."""
     if client.bookmark is None:
         return instance.journal.lowest
     found = instance.journal.find(*client.bookmark)
@@ -148,7 +151,7 @@ def _begin(instance: Instance, layout: SubscriberLayout, client: Subscriber) -> 
 
 
 def consume(fabric: Fabric, layout: ConsumerLayout, client: Consumer, passed: float) -> None:
-    """Acknowledge what is done, then take what may be delivered here."""
+    """Acknowledge the finished messages, then take messages that may be delivered here."""
     assert client.at is not None, "asked of a connected client only"
     instance = fabric.instances[client.at]
     queue = instance.queues.get(layout.queue)
@@ -174,8 +177,8 @@ def consume(fabric: Fabric, layout: ConsumerLayout, client: Consumer, passed: fl
 
 
 def still_reachable(fabric: Fabric, layout: SubscriberLayout, client: Subscriber, publisher: str) -> Numbers:
-    """What the subscriber can still get: behind its position where it is, or what will be replicated to there; with no
-    connection, what any instance that takes clients has after its bookmark."""
+    """The messages that the subscriber can still get. With a connection: the messages after its position there, and those
+    that links will replicate to that instance. Without: the later messages of every instance that takes clients."""
     last = client.last.get(publisher, 0)
     if client.at is None or client.position is None:
         places = [fabric.instances[one] for one in layout.servers if fabric.takes_clients(one)] or [

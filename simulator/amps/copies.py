@@ -1,6 +1,6 @@
-"""Simulated copies of pairs of AMPS instances, for rehearsals: what is known of them, the rest assumed or drawn.
+"""Simulated copies of pairs of AMPS instances, for rehearsals. Unknown values are assumed or drawn from a seed.
 
-What is assumed is named by ``assumptions``, so that whoever rehearses reads it. Traffic is drawn from a seed: no reading
+``assumptions`` lists the assumptions for the user of the rehearsal. Traffic is drawn from a seed, because no reading
 of AMPS tells how much clients publish. Nothing here reads an instance.
 """
 
@@ -29,14 +29,15 @@ from simulator.amps.world import AmpsWorld
 INTERVAL_S = 10.0
 _RELEASE = "5.3.5.135"
 _TOPIC = TopicLayout(name="orders", keys=("/id",))
-# So many topics and queues of an instance have clients in the copy.
+# The maximum number of topics, and of queues, of an instance that have clients in the copy.
 _BUSY = 2
 
 
 @dataclass(frozen=True, slots=True)
 class Known:
-    """What is known of one instance; None is unknown. ``sync``: how its link to its mate is configured; ``starts_open``:
-    are its client transports enabled after a start (InitialState); ``interval_s`` between two samples."""
+    """The known values of one instance; None means unknown. ``sync``: is the link to its mate configured as sync?
+    ``starts_open``: are its client transports enabled after a start (InitialState)? ``interval_s``: seconds between
+    samples."""
 
     name: str
     site: str
@@ -50,7 +51,7 @@ class Known:
 
 
 def assumptions(known: Known, mate: Known) -> Iterator[str]:
-    """What is taken for granted of an instance, in words."""
+    """The assumptions about an instance, as text."""
     if known.group is None:
         yield "its group is that of its mate"
     if known.version is None:
@@ -66,9 +67,9 @@ def assumptions(known: Known, mate: Known) -> Iterator[str]:
 
 
 def copied_fabric(pairs: Sequence[tuple[Known, Known]], *, seed: int, bootstrap: bool = False) -> FabricLayout:
-    """A fabric of these pairs, each with the instance first that serves; the same seed draws the same traffic.
+    """A fabric of these pairs. In each pair the first instance serves. The same seed gives the same traffic.
 
-    ``bootstrap``: an instance that starts with nothing in its log fetches its state from its mate.
+    ``bootstrap``: an instance that starts with an empty log fetches its state from its mate.
     """
     draw = Random(f"fabric:{seed}")
     instances = [
@@ -133,7 +134,7 @@ class _Traffic:
 
 
 def _traffic(serving: Known, mate: Known, seed: int) -> _Traffic:
-    """Applications of a pair; they prefer the instance that serves."""
+    """The applications of a pair. They prefer the instance that serves."""
     draw = Random(f"{serving.name}:{seed}")
     servers = (serving.name, mate.name)
     named = partial("{}/{}-{}".format, serving.name)
@@ -150,7 +151,7 @@ def _traffic(serving: Known, mate: Known, seed: int) -> _Traffic:
 
 
 def let_in(world: AmpsWorld, instance: str, *, is_open: bool) -> None:
-    """Clients are let in at an instance, or kept out, whatever its InitialState is."""
+    """Enable or disable all client transports of an instance, independent of their InitialState."""
     with world.request():
         console = world.console(instance)
         for one in console.layout.transports:

@@ -1,4 +1,4 @@
-"""A simulated pair of AMPS instances that comes with the product, for rehearsals and for the lab.
+"""The built-in simulated pair of AMPS instances, for rehearsals and for the lab.
 
 Two equivalent instances of one group, New York and London, each replicating to the other with sync acknowledgement.
 """
@@ -34,14 +34,14 @@ _CLOSED_AT_START = (
     TransportLayout(name="amps-tcp", enabled=False),
     TransportLayout(name="amps-replication", type="amps-replication"),
 )
-# What keeps the pair in a lab's directory.
+# The file of the pair's world in a lab's directory.
 WORLD_FILE = "amps-world.json"
 
 
 def amps_layout(*, sync: bool = True, queues: bool = True, bootstrap: bool = False) -> FabricLayout:
-    """Clients prefer New York. ``sync`` false: the links acknowledge asynchronously, as to a recovery site.
+    """The layout of the pair. Clients prefer New York. ``sync`` false: async links, as to a recovery site.
 
-    ``bootstrap``: each would fetch its state from the other, should it start with nothing in its log.
+    ``bootstrap``: an instance that starts with an empty log fetches its state from the other.
     """
     servers = tuple(INSTANCES.values())
     instances = tuple(
@@ -74,7 +74,8 @@ def amps_layout(*, sync: bool = True, queues: bool = True, bootstrap: bool = Fal
 
 
 def amps_inventory(world: Path | str, *, sync: bool = True) -> Inventory:
-    """The inventory of the pair. ``world``: the file that keeps it, or ``memory:NAME``; ``sync`` as its layout."""
+    """The inventory of the pair. ``world``: the path of the world's file, or ``memory:NAME``. ``sync``: as in its
+    layout."""
     sites = {
         site: Site(
             title={HOME: "New York", AWAY: "London"}[site],
@@ -90,10 +91,11 @@ def amps_inventory(world: Path | str, *, sync: bool = True) -> Inventory:
 def amps_world(
     path: Path, clock: Clock, assume: Mapping[str, object] | None = None, *, sync: bool | None = None
 ) -> AmpsWorld:
-    """The pair kept at ``path``; made there first when there is no such file. ``assume``: its ``Assumptions``; ``sync``:
-    its links, None for as they are, which is sync in a new pair.
+    """The pair from the file ``path``. The file is created if it does not exist. ``assume``: its ``Assumptions``.
+    ``sync``: the mode of its links. None keeps the links of an existing pair and means sync for a new pair.
 
-    Raises ``Unreachable`` with a hint, ``DefinitionError`` for assumptions that are none, or what comes too late.
+    Raises ``Unreachable`` with a hint, or ``DefinitionError`` for invalid assumptions, or for assumptions or links that
+    differ from those of an existing pair.
     """
     if path.exists():
         world = AmpsWorld.load(path, clock)
@@ -111,8 +113,8 @@ def amps_world(
 
 
 def _beside_async_links() -> FabricLayout:
-    """The pair across async links. London lets no client in when it starts: they must not continue there before it has
-    everything."""
+    """The pair with async links. London starts with closed client transports, because clients must not continue there
+    before London has all messages."""
     layout = amps_layout(sync=False, bootstrap=True)
     instances = [
         one.model_copy(update={"transports": _CLOSED_AT_START}) if one.site == AWAY else one

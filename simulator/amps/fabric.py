@@ -1,7 +1,7 @@
 """All instances of a simulated fabric, its links and its clients, as time passes in steps.
 
-The effects follow from the rules of ``replication``, ``bootstrap``, ``clients`` and ``queue``, never from what a
-runbook expects. Everything that can be in the world's file is in ``State``.
+The effects follow from the rules of ``replication``, ``bootstrap``, ``clients`` and ``queue``, never from the
+expectations of a runbook. ``State`` has everything that the world's file can contain.
 """
 
 from __future__ import annotations
@@ -22,8 +22,8 @@ from simulator.world.intervals import Numbers
 
 @dataclass(slots=True)
 class State:
-    """What a fabric is at one moment. ``cuts`` and ``slow``: until when the connection ``a|b`` is cut, or carries a
-    fraction (until, factor)."""
+    """The state of a fabric at one moment. ``cuts``: until when the connection ``a|b`` is cut. ``slow``: until when it is
+    slower, and by which factor (until, factor)."""
 
     instances: dict[str, Instance] = field(default_factory=dict)
     publishers: dict[str, Publisher] = field(default_factory=dict)
@@ -40,13 +40,13 @@ def _between(one: str, other: str) -> str:
 
 
 def _doors(layout: InstanceLayout, *, is_replication: bool) -> tuple[str, ...]:
-    """The names of the transports that take other instances, or clients."""
+    """The names of the transports for other instances, or for clients."""
     return tuple(one.name for one in layout.transports if one.is_replication == is_replication)
 
 
 class Fabric:
-    """The rules over a ``State``: ``instances`` by name, the independent account ``ledger``. ``now`` is the moment that
-    everything happens at."""
+    """The rules over a ``State``. ``instances``: by name. ``ledger``: the independent account. ``now``: the present
+    moment of world time."""
 
     def __init__(self, layout: FabricLayout, state: State | None = None, now: float = 0.0) -> None:
         self.layout = layout
@@ -62,7 +62,7 @@ class Fabric:
         self.pairs = self._pairs()
 
     def _first_state(self) -> State:
-        """Every instance as if it had run before time starts, with nothing in its log."""
+        """The state at the start: every instance as if it had already run, with an empty log."""
         state = State()
         for one in self.layout.instances:
             instance = Instance(one.name, journal=Journal(one.journal_messages))
@@ -88,7 +88,7 @@ class Fabric:
         ]
 
     def check_names(self) -> None:
-        """Raise ``ValueError`` for a state that is not of this layout, or that names what is not there."""
+        """Raise ``ValueError`` for a state that does not match the layout or that names an unknown instance."""
         state, layout = self.state, self.layout
         for found, described in (
             (state.instances, layout.instances),
@@ -107,7 +107,7 @@ class Fabric:
         if unknown or any(one.name != name for name, one in state.instances.items()):
             raise ValueError(f"it names an instance that is not there: {', '.join(unknown)}")
 
-    # What the parts ask
+    # Queries for the modules with the rules
 
     def described(self, instance: str) -> InstanceLayout:
         """An instance as it was configured."""
@@ -118,11 +118,11 @@ class Fabric:
         return self._described[instance].group_name
 
     def keeping(self, instance: str, topic: str) -> Keeping:
-        """Where an instance puts the messages of a topic."""
+        """The places where an instance stores the messages of a topic."""
         return self._keepings[instance].get(topic, NOWHERE)
 
     def can_link(self, source: str, destination: str) -> bool:
-        """Could a connection for replication are between these now?"""
+        """Can a replication link from ``source`` to ``destination`` be connected now?"""
         other = self.instances[destination]
         return (
             other.serves
@@ -131,7 +131,7 @@ class Fabric:
         )
 
     def has_link(self, source: str, destination: str) -> bool:
-        """Is there a connected link from one to the other?"""
+        """Is there a connected link from ``source`` to ``destination``?"""
         instance = self.instances[source]
         if instance.phase == "running":
             for link in instance.links.values():
@@ -140,7 +140,7 @@ class Fabric:
         return False
 
     def are_connected(self, one: str, other: str) -> bool:
-        """In either direction."""
+        """Is there a connected link between the two, in either direction?"""
         return self.has_link(one, other) or self.has_link(other, one)
 
     def carry_rate(self, source: str, destination: str) -> float:
@@ -151,19 +151,19 @@ class Fabric:
         return self.layout.link_rate / (factor if self.now < until else 1.0)
 
     def takes_clients(self, name: str) -> bool:
-        """Can a client connect there?"""
+        """Can a client connect to this instance?"""
         instance = self.instances[name]
         early = instance.phase == "recovering" and self.layout.assume.clients_before_recovery
         return (instance.phase == "running" or early) and instance.lets_in(self._doors[name])
 
     def owned_within_reach(self, name: str, queue: str, publisher: str) -> Iterator[Numbers]:
-        """What other instances own that can be reached from here."""
+        """The messages of a queue that other instances own, for each instance with a connected link."""
         for other in self.instances.values():
             if other.name != name and queue in other.queues and self.are_connected(name, other.name):
                 yield other.queues[queue].owned.get(publisher, Numbers())
 
     def consumes(self, instance: str, queue: str) -> bool:
-        """Does a client that is connected there take from this queue?"""
+        """Does a client connected to the instance consume from this queue?"""
         return instance in [self.state.consumers[one.name].at for one in self.layout.consumers if one.queue == queue]
 
     def next_client_id(self) -> int:
@@ -172,19 +172,19 @@ class Fabric:
         return self.state.clients_so_far
 
     def write(self, instance: Instance, entry: Entry) -> None:
-        """Let an instance write down what arrived there just now; ``entry`` is its own from now on."""
+        """Let an instance write an entry that arrived now. The instance then owns ``entry``."""
         arrived = entry if entry.at == self.now else replace(entry, at=self.now)
         instance.take(arrived, self.keeping(instance.name, entry.topic))
 
     def clients_at(self, name: str) -> list[tuple[str, Client]]:
-        """Name and connection of every application that is connected there."""
+        """The name and the connection of every application that is connected to the instance."""
         kinds = (self.state.publishers, self.state.subscribers, self.state.consumers)
         return [(who, client) for known in kinds for who, client in known.items() if client.at == name]
 
     # Time
 
     def step(self, moment: float) -> None:
-        """Let the time until ``moment`` pass, as one step."""
+        """Let the time up to ``moment`` pass in one step."""
         passed = moment - self.now
         self.now = moment
         for instance in self.instances.values():
@@ -199,7 +199,7 @@ class Fabric:
         self._note_open(taking)
 
     def note_open(self) -> None:
-        """Let the account know at which instances clients can publish from now on."""
+        """Tell the account at which instances clients can publish from now on."""
         self._note_open(self._taking())
 
     def _note_open(self, taking: Sequence[str]) -> None:
@@ -210,12 +210,12 @@ class Fabric:
         return [name for name in self.instances if self.takes_clients(name)]
 
     def is_quiet(self) -> bool:
-        """Would nothing move until something happens from outside?"""
+        """True if nothing changes until an event from outside."""
         return not self._is_published_to and rest.is_quiet(self)
 
     def is_steady(self, before: Mapping[str, int], until: float) -> bool:
-        """Would, up to the moment ``until``, nothing but new messages move? Everything that publishers had numbered
-        below ``before`` is wherever it will get to."""
+        """True if only new messages would move up to the moment ``until``. All messages that publishers numbered below
+        ``before`` are then at their final places."""
         return rest.is_steady(self, before, until)
 
     def next_numbers(self) -> dict[str, int]:
@@ -235,7 +235,7 @@ class Fabric:
             self._scheduled(instance, layout)
 
     def _scheduled(self, instance: Instance, layout: InstanceLayout) -> None:
-        """What actions of the configuration do by themselves: downgrade, upgrade, remove journals."""
+        """Run the scheduled actions of the configuration: downgrade, upgrade, remove journals."""
         if layout.retention is not None and len(instance.journal.files) > 1:
             free = min((link.acked for link in instance.links.values()), default=instance.journal.next)
             instance.journal.remove(instance.journal.removable(free, self.now - layout.retention))
@@ -283,7 +283,7 @@ class Fabric:
         return self.ledger.tally(self.now, streams, sorted(pairs, key=sorted))
 
     def held(self, publisher: str) -> Numbers:
-        """What any instance has of a publisher, running or not."""
+        """The messages of a publisher that any instance has, running or not."""
         return Numbers(run for one in self.instances.values() for run in one.held(publisher))
 
     def _subscribed(self) -> Iterable[StreamTally]:

@@ -1,4 +1,4 @@
-"""What makes scripted faults happen in a fabric: what a request means there, and what each does."""
+"""Makes scripted faults happen in a fabric: matches requests to triggers and applies the effects."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _PHASES: Mapping[str, str] = {
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """Something asked of an instance. ``verb``: of an action; empty for a check."""
+    """A request to an instance. ``verb``: the action; empty for a reading."""
 
     kind: Literal["look", "action"]
     instance: str
@@ -31,7 +31,7 @@ class Asked:
 
     @property
     def phases(self) -> frozenset[str]:
-        """What a fault may wait for that this is."""
+        """The triggers of faults that this request matches."""
         if self.kind == "look":
             return frozenset({"any", "reads"})
         return frozenset({"any", "act", _PHASES.get(self.verb, "act")})
@@ -50,10 +50,10 @@ class FaultInjector(FaultScript[StateFault, Asked]):
         return f"there is no instance {stranger}; the fabric has {', '.join(known)}" if stranger is not None else ""
 
     def _can_go_wrong(self, what: AnswerFault, asked: Asked) -> bool:
-        return True  # an account is checked, and an action or a check refused, with each request
+        return True  # every request checks the account and can be refused
 
     def _trigger(self, when: When, asked: Asked) -> str | None:
-        """The name of the instance."""
+        """The name of the instance if ``asked`` is the trigger, else None."""
         return asked.instance if when.phase in asked.phases and when.about in (None, asked.instance) else None
 
     def _disturb(self, what: StateFault, about: str | None) -> None:

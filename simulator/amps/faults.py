@@ -1,7 +1,7 @@
-"""Faults of a simulated AMPS fabric as data: what goes wrong, and when, written as one line of text each.
+"""Faults of a simulated AMPS fabric as data. One line of text says what goes wrong, and when.
 
-A fault starts at something the *world* can see: a request that arrives, a moment. It never knows which step a runbook
-is at. The grammar is ``GRAMMAR`` below; how it is read is ``simulator.world.fault_lines``.
+The trigger of a fault is visible to the *world*: a request or a moment. A fault never knows the step of a runbook.
+``GRAMMAR`` below is the grammar. ``simulator.world.fault_lines`` reads it.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ or a fault of one answer
   wrong password                 the account is not accepted
 A duration (ms, s, m, h) is how long it lasts; without one a state fault stays, a fault of an answer hits once."""
 
-# With these a fault may wait for an action.
+# Triggers that are actions.
 _ACTIONS = ("disable", "enable", "downgrade", "upgrade", "proxy", "unproxy", "act")
 
 _HANDS = {
@@ -62,7 +62,7 @@ _HANDS = {
 
 @dataclass(frozen=True, slots=True)
 class LinkFault:
-    """Something about the connection of two instances."""
+    """A fault of the connection of two instances."""
 
     kind: Literal["down", "slow"]
     one: str
@@ -73,7 +73,7 @@ class LinkFault:
 
 @dataclass(frozen=True, slots=True)
 class InstanceFault:
-    """Something about one instance; ``files`` for ``lose``."""
+    """A fault of one instance. ``files`` is used by ``lose``."""
 
     kind: Literal["kill", "start", "lose", "silent", "stale"]
     instance: str
@@ -83,7 +83,7 @@ class InstanceFault:
 
 @dataclass(frozen=True, slots=True)
 class HandFault:
-    """Another person asks an instance for something; ``verb`` as in a request."""
+    """Another administrator sends a request to an instance. ``verb`` is the action of the request."""
 
     verb: str
     instance: str

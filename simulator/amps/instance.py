@@ -1,8 +1,8 @@
-"""One AMPS instance: its process, its log, its SOW, its queues, its transports, and what it writes into its event log.
+"""One AMPS instance: its process, its log, its SOW, its queues, its transports and its event log.
 
-What is on disk outlives a kill: journals, SOW files, acknowledgements of queues. What is not (who is connected, which
-links are downgraded, which transports an administrator disabled) is as configured after every start. Nothing here
-checks another instance.
+The data on disk survives a kill: journals, SOW files, acknowledgements of queues. Other state (connections, downgraded
+links, transports that an administrator disabled) is reset to the configuration at every start. Nothing here checks
+another instance.
 """
 
 from __future__ import annotations
@@ -27,9 +27,10 @@ _SAMPLES_KEPT = 12
 
 @dataclass(slots=True)
 class Record:
-    """What one entry of the log wrote into a SOW: the present value of all keys that no later one has touched. Messages
-    before ``stop``; of messages of no known content, number n is of key n modulo ``keys``. No one changes one: keys and
-    instances share it. Not frozen, which would make it at four times the cost, for nearly every entry that arrives."""
+    """The values that one log entry wrote into a SOW, for all keys that no later entry has changed. The messages end
+    before ``stop``. A message of unknown content with number n belongs to key n modulo ``keys``. Do not change a
+    record, because keys and instances share it. The class is not frozen, because creating a frozen object takes four
+    times as long, and nearly every arriving entry creates one."""
 
     publisher: str
     stop: int
@@ -45,7 +46,7 @@ class Record:
 
 @dataclass(slots=True)
 class LogLine:
-    """One line of the event log. ``number`` is AMPS's own (``00-0015``), empty where none is known."""
+    """One line of the event log. ``number`` is the message number of AMPS (``00-0015``), or empty if it is unknown."""
 
     moment: float
     level: Literal["info", "warning", "error"]
@@ -55,14 +56,14 @@ class LogLine:
 
 @dataclass(slots=True)
 class Fetching:
-    """A bootstrap under way. ``source`` None: no one to get it from yet."""
+    """A bootstrap in progress. ``source`` is None until a source is found."""
 
     source: str | None = None
     try_at: float = 0.0
-    records: int = 0  # of the SOW, copied
-    position: int = 0  # of the source's log, copied so far
+    records: int = 0  # copied records of the SOW
+    position: int = 0  # in the source's log: copied up to here
     fraction: float = 0.0
-    snapshot: int = -1  # the end of the source's log when its records were copied; -1: they were not
+    snapshot: int = -1  # the end of the source's log when its records were copied; -1: not copied
     warned: bool = False
 
 
@@ -84,11 +85,11 @@ class Instance:
     links: dict[str, Link] = field(default_factory=dict)
     queues: dict[str, Queue] = field(default_factory=dict)
     fetching: Fetching = field(default_factory=Fetching)
-    interrupted: bool = False  # a bootstrap was started and never finished: on disk
+    interrupted: bool = False  # a bootstrap was started and not finished; kept on disk
     log: list[LogLine] = field(default_factory=list)
     samples: list[Sample] = field(default_factory=list)
     sample_at: float = 0.0
-    touched_at: float | None = None  # when an administrator last changed it
+    touched_at: float | None = None  # when an administrator last changed the instance
     checked_at: float = 0.0  # when its scheduled actions last ran
     silent_until: float = 0.0
     stale_until: float = 0.0
@@ -97,10 +98,10 @@ class Instance:
     # The process
 
     def start(self, layout: InstanceLayout, now: float, *, keeps_fetched: bool = False) -> None:
-        """It comes up: what is not on disk is as configured, a lost SOW is rebuilt from the log
+        """Start the process. State that is not on disk is reset to the configuration. A lost SOW is rebuilt from the log
         (docs/sources/amps.md, 9.8).
 
-        ``keeps_fetched``: a bootstrap that was interrupted continues with what it has.
+        ``keeps_fetched``: an interrupted bootstrap continues with the data it already fetched.
         """
         if self.phase != "down":
             return
@@ -126,17 +127,17 @@ class Instance:
             self.recover(layout, now)
 
     def recover(self, layout: InstanceLayout, now: float) -> None:
-        """What is on disk is read; then it serves."""
+        """Start the recovery: the instance reads the data on disk, then serves."""
         self.phase, self.ready_at = "recovering", now + layout.recovery
 
     def serve(self, now: float) -> None:
-        """Recovery is over."""
+        """Finish the recovery and serve."""
         self.phase = "running"
         self.note(now, "info", "", "AMPS transaction log journal recovery completed")
         self.note(now, "info", "00-0015", "AMPS initialization completed")
 
     def kill(self, now: float) -> None:
-        """The process is gone, silently."""
+        """The process dies without a message in the event log."""
         if self.phase == "down":
             return
         self.phase = "down"
@@ -165,15 +166,15 @@ class Instance:
         self.note(now, "info", "1E", "AMPS bootstrap initialization started")
 
     def forget_fetched(self, layout: InstanceLayout) -> None:
-        """Nothing is kept of a bootstrap that was interrupted."""
+        """Delete the data of an interrupted bootstrap."""
         self.lose("all", layout)
         self.queues = {one.name: Queue() for one in layout.queues}
 
     # Messages
 
     def take(self, entry: Entry, keeping: Keeping) -> None:
-        """Write what is new of ``entry``, which no one else may keep. What has a number at or below its publisher's
-        highest is discarded, from a client or from another instance (docs/sources/amps.md, 9.3)."""
+        """Write the new messages of ``entry``. The caller must not keep ``entry``. Messages with a number at or below
+        their publisher's highest are discarded, from a client or from another instance (docs/sources/amps.md, 9.3)."""
         known = self.highest.get(entry.publisher, 0)
         if entry.stop - 1 <= known:
             return
@@ -216,14 +217,15 @@ class Instance:
         counts[1] += len(touched) - inserted
 
     def _rebuild(self, topic: str, topic_id: str) -> None:
-        """Only what is still in the log comes back."""
+        """Rebuild the SOW of a topic from the messages that are still in the log."""
         self.sow[topic_id] = {}
         for entry in self.journal.all():
             if entry.topic == topic:
                 self._apply(entry, topic_id)
 
     def persist(self, end: int) -> None:
-        """Up to ``end`` messages are in the log and acknowledged by every sync destination: they are persisted."""
+        """Mark the messages up to ``end`` as persisted: they are in the log and acknowledged by every sync
+        destination."""
         if end <= self.persisted:
             return
         for entry in self.journal.since(self.persisted):
@@ -235,18 +237,18 @@ class Instance:
         self.persisted = end
 
     def held(self, publisher: str) -> Numbers:
-        """Every message of a publisher that is in its log or its queues."""
+        """Every message of a publisher in the log or the queues of this instance."""
         found = self.journal.numbers(publisher)
         for queue in self.queues.values():
             for run in queue.held.get(publisher, Numbers()):
                 found.add(*run)
         return found
 
-    # What it says
+    # Its state and its event log
 
     @property
     def serves(self) -> bool:
-        """Does it do anything for anybody?"""
+        """Is the instance running, so that it serves clients and links?"""
         return self.phase == "running"
 
     def lets_in(self, doors: Iterable[str]) -> bool:
@@ -259,6 +261,6 @@ class Instance:
         del self.log[:-_LINES_KEPT]
 
     def keep_sample(self, sample: Sample) -> None:
-        """The newest statistics; the oldest kept ones go."""
+        """Keep the newest statistics and drop the oldest."""
         self.samples.append(sample)
         del self.samples[:-_SAMPLES_KEPT]

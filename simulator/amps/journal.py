@@ -1,8 +1,8 @@
-"""The transaction log of one instance: messages in the order in which they were written, in journal files.
+"""The transaction log of one instance: messages in write order, in journal files.
 
-A message is (publisher, sequence number); equal neighbours stand together as one entry. A position is a count of
-messages written since the log started. Files are removed whole, oldest first, never with a gap (docs/sources/amps.md,
-3.2). Nothing here knows of links or time.
+A message is (publisher, sequence number). Similar neighbours share one entry. A position is the number of messages
+written before it since the log started. Only whole files are removed, oldest first, without gaps
+(docs/sources/amps.md, 3.2). Nothing here depends on links or time.
 """
 
 from __future__ import annotations
@@ -17,15 +17,15 @@ from typing import Literal
 from simulator.world.intervals import Numbers
 
 _position = attrgetter("position")
-_TOGETHER_S = 1.0  # neighbours written within this are one entry
+_TOGETHER_S = 1.0  # seconds: neighbours written within this time share one entry
 
 
 @dataclass(slots=True)
 class Entry:
     """Messages ``first`` up to and without ``stop`` of one publisher, at ``position`` in the log.
 
-    ``path``: the instances it passed before this one, the first being where it was published. ``key`` and ``data``
-    belong to a single message of known content; without them, message n is record n modulo ``keys``.
+    ``path``: the instances that the messages passed before this one. The first is where they were published. ``key`` and
+    ``data`` belong to a single message of known content. Without them, message n is record n modulo ``keys``.
     """
 
     position: int
@@ -42,25 +42,25 @@ class Entry:
 
     @property
     def count(self) -> int:
-        """How many messages."""
+        """The number of messages."""
         return self.stop - self.first
 
     @property
     def end(self) -> int:
-        """The position behind it."""
+        """The position after the last message of this entry."""
         return self.position + self.stop - self.first
 
     def last_before(self, position: int) -> int:
-        """The last of its messages that is before a position behind its first one."""
+        """The number of the last message of this entry before ``position``, which is after the first message."""
         return min(self.stop, self.first + position - self.position) - 1
 
     def part(self, start: int, end: int) -> Entry:
-        """Its messages between two positions that it covers."""
+        """The messages of this entry between two positions within it."""
         first = self.first + start - self.position
         return self._copied(start, first, first + end - start, self.path, self.at)
 
     def above(self, number: int) -> Entry:
-        """Its messages with a higher number; all of them, as it is, where they have."""
+        """The messages of this entry with a number above ``number``. Returns the entry itself if that is all of them."""
         return self if self.first > number else self.part(self.position + number + 1 - self.first, self.end)
 
     def passed_on(self, by: str, at: float) -> Entry:
@@ -68,13 +68,13 @@ class Entry:
         return self._copied(self.position, self.first, self.stop, (*self.path, by), at)
 
     def _copied(self, position: int, first: int, stop: int, path: tuple[str, ...], at: float) -> Entry:
-        # Not ``replace``, which takes five times as long: messages are handed on all the time.
+        # Not ``replace``, which takes five times as long. This runs for every message that is passed on.
         return Entry(
             position, self.publisher, first, stop, self.topic, path, at, self.keys, self.key, self.data, self.kind
         )
 
     def continues(self, other: Entry) -> bool:
-        """Could it stand together with ``other``, the entry before it?"""
+        """Can this entry be merged with ``other``, the entry before it?"""
         return (
             self.first == other.stop
             and self.publisher == other.publisher
@@ -87,7 +87,7 @@ class Entry:
         )
 
     def touched(self) -> Sequence[str]:
-        """The SOW keys of its messages, in the order of the last one of each."""
+        """The SOW keys of the messages, in the order of the last message of each key."""
         if self.key is not None:
             return (self.key,)
         names, count = _names_of(self.keys), min(self.count, self.keys)
@@ -102,7 +102,7 @@ def _names_of(keys: int) -> tuple[str, ...]:
 
 @dataclass(slots=True)
 class JournalFile:
-    """One journal. ``messages`` in it; the moments of its oldest and newest."""
+    """One journal file: its number and its entries."""
 
     number: int
     entries: list[Entry] = field(default_factory=list)
@@ -111,27 +111,26 @@ class JournalFile:
 
     @property
     def messages(self) -> int:
-        """How many messages are in it."""
+        """The number of messages in the file."""
         return self.entries[-1].end - self.entries[0].position if self.entries else 0
 
     def since(self, position: int) -> list[Entry]:
-        """Its entries from the one on in which ``position`` is, or from the first."""
+        """The entries from the one that contains ``position``, or from the first."""
         entries = self.entries
-        for near in (-1, -2):  # nearly everybody who reads is there
+        for near in (-1, -2):  # nearly all readers are at the end
             if entries[near].position <= position or len(entries) == -near:
                 return entries[near:]
         return entries[max(0, bisect_right(entries, position, key=_position) - 1) :]
 
 
 def journal_name(number: int, *, compressed: bool) -> str:
-    """Of the file, as it is in the journal directory."""
+    """The name of the file in the journal directory."""
     return f"{number:010d}.journal" + (".gz" if compressed else "")
 
 
 @dataclass(slots=True)
 class Journal:
-    """All journals of one instance, oldest first; the last one is being written. None is empty, unless it is the only
-    one."""
+    """All journals of one instance, oldest first. The last one is being written. Only a single journal can be empty."""
 
     file_messages: int
     files: list[JournalFile] = field(default_factory=lambda: [JournalFile(1)])
@@ -149,23 +148,23 @@ class Journal:
 
     @property
     def is_empty(self) -> bool:
-        """Does it hold no message at all?"""
+        """Are there no messages in the log?"""
         return self.lowest == self.next
 
     @property
     def first_at(self) -> float | None:
-        """When its oldest message was written."""
+        """When the oldest message was written, or None."""
         entries = self.files[0].entries
         return entries[0].at if entries else None
 
     @property
     def last_at(self) -> float | None:
-        """When its newest message was written."""
+        """When the newest message was written, or None."""
         entries = self.files[-1].entries
         return entries[-1].at if entries else None
 
     def append(self, entry: Entry) -> None:
-        """Write ``entry`` at the end, whatever its position was; it is the log's own from now on."""
+        """Write ``entry`` at the end and set its position. The log then owns ``entry``."""
         last = self.files[-1]
         if last.entries and self.next - last.entries[0].position >= self.file_messages:
             last = JournalFile(last.number + 1)
@@ -178,9 +177,9 @@ class Journal:
         self.next += entry.stop - entry.first
 
     def between(self, start: int, end: int) -> Sequence[Entry]:
-        """What stands from ``start`` up to ``end``, entries cut where they reach beyond; what is removed is skipped."""
+        """The entries from ``start`` up to ``end``. Entries are cut to this range. Removed messages are skipped."""
         if start >= end:
-            return ()  # as for most links and readers at most steps: they have everything
+            return ()  # the usual case: the link or reader has all messages
         found = self.since(start)
         if not found:
             return ()
@@ -193,7 +192,7 @@ class Journal:
         return found
 
     def since(self, start: int) -> list[Entry]:
-        """What stands from ``start`` on; the first entry may start before it."""
+        """The entries from ``start`` on. The first entry may start before ``start``."""
         if start >= self.next:
             return []
         last = self.files[-1]
@@ -206,7 +205,7 @@ class Journal:
         return found
 
     def all(self) -> Sequence[Entry]:
-        """Everything still there."""
+        """All entries that are still in the log."""
         return self.between(self.lowest, self.next)
 
     def numbers(self, publisher: str, start: int = 0) -> Numbers:
@@ -218,7 +217,7 @@ class Journal:
         )
 
     def find(self, publisher: str, number: int) -> int | None:
-        """The position of a message; the newest, if it is there twice."""
+        """The position of a message, or the newest position if the message occurs twice."""
         for file in reversed(self.files):
             for entry in reversed(file.entries):
                 if entry.publisher == publisher and entry.first <= number < entry.stop:
@@ -226,12 +225,12 @@ class Journal:
         return None
 
     def remove(self, files: int) -> None:
-        """Remove the oldest ``files`` files, fewer than there are."""
+        """Remove the oldest ``files`` files. ``files`` must be less than the number of files."""
         self.files = self.files[files:]
 
     def removable(self, acknowledged: int, before: float | None = None) -> int:
-        """How many of the oldest files hold only what is acknowledged, and what was written before that moment. The
-        one being written is never among them."""
+        """The number of the oldest files that contain only messages acknowledged and written before ``before``. The
+        file being written is never counted."""
         count = 0
         for file in self.files[:-1]:
             if file.entries[-1].end > acknowledged:

@@ -1,8 +1,7 @@
-"""What a simulated AMPS fabric is made of before its time starts: instances, topics, links, clients.
+"""The initial content of a simulated AMPS fabric: instances, topics, links, clients.
 
-Frozen data with sane defaults, so that a test names only what it is about; unknown keys are refused. Nothing here
-moves. Durations are seconds, rates are messages a second. Defaults are those of docs/sources/amps.md where it has
-one.
+Frozen data with defaults, so that a test names only the values it needs. Unknown keys are refused. Durations are
+seconds, rates are messages a second. Defaults come from docs/sources/amps.md where it has one.
 """
 
 from __future__ import annotations
@@ -52,9 +51,9 @@ Expression = Annotated[str, AfterValidator(_expression)]
 Names = Annotated[tuple[str, ...], BeforeValidator(lambda given: (given,) if isinstance(given, str) else given)]
 
 
-@lru_cache(maxsize=1_000)  # each message is asked about on its way, at each link
+@lru_cache(maxsize=1_000)  # called for each message at each link
 def names_topic(pattern: str, topic: str) -> bool:
-    """Does a configured topic name, literal or expression, name this topic? Unanchored search (docs/sources/amps.md,
+    """Does a configured topic name (literal or expression) match this topic? Unanchored search (docs/sources/amps.md,
     2)."""
     return re.search(pattern, topic) is not None if _SPECIAL & set(pattern) else pattern == topic
 
@@ -64,7 +63,7 @@ class _Layout(BaseModel):
 
 
 class Assumptions(_Layout):
-    """What 60East does not document, and how it is taken here. Another world may take it otherwise."""
+    """The assumptions about behaviour that 60East does not document. Another world may have different assumptions."""
 
     detects: Literal["source", "destination"] = Field("source", description="who logs why a link failed validation")
     admin_while_bootstrapping: bool = Field(
@@ -115,7 +114,7 @@ class TopicLayout(_Layout):
 
     @cached_property
     def id(self) -> str:
-        """``orders!json``."""
+        """The id of the topic, such as ``orders!json``."""
         return f"{self.name}!{self.message_type}"
 
 
@@ -130,7 +129,7 @@ class QueueLayout(_Layout):
 
     @cached_property
     def id(self) -> str:
-        """``jobs!json``."""
+        """The id of the queue, such as ``jobs!json``."""
         return f"{self.name}!{self.message_type}"
 
     @property
@@ -140,7 +139,7 @@ class QueueLayout(_Layout):
 
 
 class TransportLayout(_Layout):
-    """An incoming transport; ``enabled`` is its InitialState, which holds after every start."""
+    """An incoming transport. ``enabled`` is its InitialState, which applies after every start."""
 
     name: str
     type: TransportType = "tcp"
@@ -148,12 +147,12 @@ class TransportLayout(_Layout):
 
     @property
     def is_replication(self) -> bool:
-        """Does it take other instances, and no client?"""
+        """Is the transport only for other instances, not for clients?"""
         return self.type.startswith("amps-replication")
 
 
 class LinkTopic(_Layout):
-    """A topic, or an expression for several, that a destination gets."""
+    """A topic, or an expression for several topics, that a destination receives."""
 
     name: Expression
     exclude: frozenset[Check] = frozenset()
@@ -161,7 +160,8 @@ class LinkTopic(_Layout):
 
 class DestinationLayout(_Layout):
     """A link to another instance. ``servers``: names of instances, in the order in which they are tried (default: the
-    one of this name). ``pass_through``: an expression for groups; None sends on what was published here alone."""
+    instance with the link's name). ``pass_through``: an expression for groups whose messages are passed on. None: only
+    messages published here are sent."""
 
     name: str
     group: str
@@ -178,7 +178,7 @@ class DestinationLayout(_Layout):
 
     @property
     def addresses(self) -> tuple[str, ...]:
-        """The instances it tries, in order."""
+        """The instances that the link tries, in order."""
         return self.servers or (self.name,)
 
     def topic(self, name: str) -> LinkTopic | None:
@@ -190,8 +190,7 @@ class DestinationLayout(_Layout):
 
 
 class BootstrapLayout(_Layout):
-    """Where an empty instance gets its state from (docs/sources/amps.md, 3.5). ``rate``: messages and records a
-    second."""
+    """The sources of an empty instance's state (docs/sources/amps.md, 3.5). ``rate``: messages and records a second."""
 
     servers: tuple[str, ...] = Field(min_length=1)
     topics: tuple[Expression, ...] = (".*",)
@@ -208,8 +207,8 @@ class DowngradeLayout(_Layout):
 
 
 class InstanceLayout(_Layout):
-    """One instance. ``group`` empty: its own name. ``journal_messages``: after so many a journal file is full.
-    ``retention``: acknowledged journals older than this are removed (None: kept). ``recovery``: a start takes so long.
+    """One instance. ``group`` empty: its own name. ``journal_messages``: the number of messages in a full journal file.
+    ``retention``: acknowledged journals older than this are removed (None: kept). ``recovery``: the duration of a start.
     """
 
     name: str
@@ -233,12 +232,12 @@ class InstanceLayout(_Layout):
 
     @property
     def group_name(self) -> str:
-        """Its group, which is its own name if none is given."""
+        """The group. Without one, the instance's own name."""
         return self.group or self.name
 
     @property
     def site_name(self) -> str:
-        """Its site, which is its own name if none is given."""
+        """The site. Without one, the instance's own name."""
         return self.site or self.name
 
     def topic(self, name: str) -> TopicLayout | None:
@@ -249,21 +248,21 @@ class InstanceLayout(_Layout):
         return None
 
     def logs(self, name: str) -> bool:
-        """Is the topic in its transaction log?"""
+        """Is the topic in the instance's transaction log?"""
         topic = self.topic(name)
         return topic is not None and topic.logged
 
 
 class ClientLayout(_Layout):
-    """What all clients have."""
+    """The settings that all clients have."""
 
     name: str
     servers: tuple[str, ...] = Field(min_length=1, description="instances, in the order in which they are tried")
 
 
 class PublisherLayout(ClientLayout):
-    """Publishes with a publish store: what has no persisted ack is sent again after a reconnect. It stalls once
-    ``store`` messages have none. ``keys``: message n is record n modulo this."""
+    """A publisher with a publish store: messages without a persisted ack are sent again after a reconnect. It stalls when
+    ``store`` messages have no persisted ack. ``keys``: message n is record n modulo ``keys``."""
 
     topic: str
     rate: float = Field(20.0, ge=0)
@@ -272,8 +271,8 @@ class PublisherLayout(ClientLayout):
 
 
 class SubscriberLayout(ClientLayout):
-    """Reads a topic from a bookmark. ``fully_durable``: only what every sync destination has. ``not_found``: where it
-    starts if an instance does not know its bookmark (5.3.5: now)."""
+    """A subscriber that reads a topic from a bookmark. ``fully_durable``: it reads only messages that every sync
+    destination has. ``not_found``: where it starts if an instance does not know its bookmark (5.3.5: now)."""
 
     topic: str
     fully_durable: bool = True
@@ -281,7 +280,7 @@ class SubscriberLayout(ClientLayout):
 
 
 class ConsumerLayout(ClientLayout):
-    """Takes messages from a queue, and acknowledges each after ``work`` seconds."""
+    """A consumer that takes messages from a queue and acknowledges each after ``work`` seconds."""
 
     queue: str
     rate: float = Field(200.0, ge=0)
@@ -289,7 +288,7 @@ class ConsumerLayout(ClientLayout):
 
 
 class Refusal(_Layout):
-    """A link that validation refuses, whatever the rules of this world say."""
+    """A link that validation refuses, independent of the rules of this world."""
 
     source: str
     destination: str
@@ -298,9 +297,9 @@ class Refusal(_Layout):
 
 
 class FabricLayout(_Layout):
-    """The whole fabric. ``latency`` one way; ``link_rate`` is what a link carries; ``ack_interval``: how often a
-    destination acknowledges (AckConflationInterval); ``reconnect`` between two tries of a link; ``client_reconnect``
-    of a client (LIVE saw 0.3 s); ``tick``: time moves in steps of this."""
+    """The whole fabric. ``latency``: one way. ``link_rate``: the rate of a link. ``ack_interval``: how often a
+    destination acknowledges (AckConflationInterval). ``reconnect``: the pause between two tries of a link.
+    ``client_reconnect``: the same for a client (LIVE saw 0.3 s). ``tick``: the step in which time moves."""
 
     instances: tuple[InstanceLayout, ...] = Field(min_length=1)
     publishers: tuple[PublisherLayout, ...] = ()
@@ -355,12 +354,12 @@ class FabricLayout(_Layout):
 
     @property
     def names(self) -> tuple[str, ...]:
-        """The names of all instances, in their order."""
+        """The names of all instances, in order."""
         return tuple(one.name for one in self.instances)
 
 
 def fabric_from(data: Mapping[str, Any]) -> FabricLayout:
-    """The fabric that a document (from YAML, or on file) describes. Raises ``DefinitionError`` with the place."""
+    """The fabric from a document (from YAML or a world's file). Raises ``DefinitionError`` with the place."""
     try:
         return FabricLayout.model_validate(data)
     except ValidationError as error:

@@ -1,4 +1,4 @@
-"""One replication link out of an instance, as that instance keeps it. What is carried is decided in ``replication``."""
+"""The state of one replication link, kept by its source instance. ``replication`` decides which messages it carries."""
 
 from __future__ import annotations
 
@@ -7,9 +7,10 @@ from dataclasses import dataclass, field
 
 @dataclass(slots=True)
 class Link:
-    """``to``: the instance it is connected to. Positions are of the source's log: ``sent`` up to there is on its way
-    or over, ``delivered`` is written at the destination, ``acked`` the source knows of. ``flying``: when what ends at
-    a position arrives. ``downgraded`` lasts until an upgrade or a restart (docs/sources/amps.md, 9.2)."""
+    """``to``: the connected instance. ``sent``, ``delivered`` and ``acked`` are positions in the source's log:
+    messages up to there were sent, were written at the destination, or were acknowledged to the source. ``flying``:
+    the arrival time and end position of each batch in transit. ``downgraded`` lasts until an upgrade or a restart
+    (docs/sources/amps.md, 9.2)."""
 
     to: str | None = None
     downgraded: bool = False
@@ -28,7 +29,7 @@ class Link:
     refused: str = ""
 
     def start(self, destination: str, position: int, end: int, now: float) -> None:
-        """It is connected, and starts at ``position`` of a log that ends at ``end``."""
+        """The link is connected and starts at ``position`` of a log that ends at ``end``."""
         self.to = destination
         self.sent = self.delivered = self.acked = position
         self.flying.clear()
@@ -37,7 +38,7 @@ class Link:
         self.refused = ""
 
     def stop(self, now: float, *, try_at: float) -> None:
-        """The connection is gone; where it starts again is told when it is made again."""
+        """The connection is gone. The next connection determines the new start position."""
         if self.to is not None:
             self.disconnects += 1
             self.disconnected_at = now
@@ -45,12 +46,12 @@ class Link:
         self.try_at = try_at
 
     def skip(self, position: int) -> None:
-        """Nothing before ``position`` is for the destination."""
+        """Skip the messages before ``position``, because none of them is for the destination."""
         self.acked = max(self.acked, position)
         self.delivered = max(self.delivered, position)
         self.sent = max(self.sent, position)
 
     def forget_log(self, next_position: int) -> None:
-        """The log it counts in was lost, or starts again."""
+        """Reset the positions, because the source's log was lost or starts again."""
         self.sent = self.delivered = self.acked = next_position
         self.flying.clear()

@@ -1,7 +1,7 @@
-"""One queue at one instance: what it holds, what it owns, what is leased, and what is acknowledged.
+"""One queue at one instance: the messages it holds, the messages it owns, the leases and the acknowledgements.
 
-Sources: docs/sources/amps.md, 9.1. Only the owner delivers a message, or whoever transfers by proxy for an owner that
-it cannot reach. When a message comes back whose consumer is gone is assumed: ``Assumptions.leases_kept``.
+Sources: docs/sources/amps.md, 9.1. Only the owner delivers a message. An instance with proxied transfer also delivers
+for an owner that it cannot reach. ``Assumptions.leases_kept`` says when the message of a gone consumer returns.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ _NONE = Numbers()  # never changed
 
 
 def numbers_of(numbers: ByPublisher, publisher: str) -> Numbers:
-    """Those of one publisher, which may be changed."""
+    """The numbers of one publisher. The caller may change them."""
     found = numbers.get(publisher)
     if found is None:
         found = numbers[publisher] = Numbers()
@@ -40,14 +40,14 @@ def numbers_of(numbers: ByPublisher, publisher: str) -> Numbers:
 
 
 def count_of(numbers: Mapping[str, Numbers]) -> int:
-    """How many messages, of all publishers."""
+    """The number of messages of all publishers."""
     return sum([one.count for one in numbers.values()])
 
 
 @dataclass(slots=True)
 class Lease:
-    """Messages that a consumer has, and will acknowledge at ``until``; or, of no ``consumer`` any more, that come back
-    then."""
+    """Messages that a consumer has and will acknowledge at ``until``. If the consumer is gone, ``consumer`` is empty
+    and the messages return to the queue at ``until``."""
 
     publisher: str
     start: int
@@ -72,7 +72,7 @@ class Queue:
     deletes: int = 0
 
     def arrive(self, publisher: str, start: int, stop: int, *, owned: bool) -> None:
-        """Messages are in the log now; those that a person acknowledged already are not held."""
+        """Messages were written to the log. The queue does not hold messages that were already acknowledged."""
         for run in self.acked.get(publisher, _NONE).missing(start, stop):
             self.inserts += run[1] - run[0]
             numbers_of(self.held, publisher).add(*run)
@@ -80,7 +80,7 @@ class Queue:
                 numbers_of(self.owned, publisher).add(*run)
 
     def acknowledge(self, publisher: str, runs: Iterable[Run]) -> None:
-        """Messages are done with, wherever they were consumed."""
+        """Mark messages as acknowledged, at whichever instance they were consumed."""
         held, acked = numbers_of(self.held, publisher), numbers_of(self.acked, publisher)
         owned = numbers_of(self.owned, publisher)
         before = held.count
@@ -91,13 +91,14 @@ class Queue:
         self.deletes += before - held.count
 
     def hear(self, other: Queue) -> None:
-        """Take over what another instance knows to be acknowledged."""
+        """Take over the acknowledgements that another instance knows."""
         for publisher, numbers in other.acked.items():
             if self.acked.get(publisher) != numbers:
                 self.acknowledge(publisher, list(numbers))
 
     def ready(self, publisher: str, elsewhere: Iterable[Numbers]) -> Numbers:
-        """What may be delivered here now: owned, and by proxy what no one within reach (``elsewhere``) owns."""
+        """The messages that may be delivered here now: the owned ones. With proxied transfer: all held messages that no
+        reachable instance (``elsewhere``) owns."""
         held = self.held.get(publisher, _NONE)
         if self.proxied:
             found = Numbers(held)
@@ -111,7 +112,7 @@ class Queue:
         return found
 
     def give(self, other: Queue, limit: int) -> None:
-        """Transfer up to ``limit`` owned messages to ``other``, as far as that holds them too."""
+        """Transfer up to ``limit`` owned messages to ``other``, if ``other`` holds them too."""
         for publisher in self.owned:
             theirs = other.held.get(publisher, _NONE)
             for start, stop in self.ready_to_give(publisher):
@@ -123,7 +124,7 @@ class Queue:
                     limit -= high - low
 
     def can_give(self, other: Queue) -> bool:
-        """Does it own a message that no consumer has, and that ``other`` holds too?"""
+        """Does this queue own a message without a lease that ``other`` holds too?"""
         return any(
             other.held.get(publisher, _NONE).within(start, stop)
             for publisher in self.owned
@@ -132,16 +133,16 @@ class Queue:
 
     @property
     def owns_any(self) -> bool:
-        """Does it own a message?"""
+        """Does this queue own a message?"""
         return any(self.owned.values())
 
     @property
     def has_ready(self) -> bool:
-        """Does it own a message that no consumer has?"""
+        """Does this queue own a message without a lease?"""
         return any(self.ready_to_give(publisher) for publisher in self.owned)
 
     def ready_to_give(self, publisher: str) -> list[Run]:
-        """Owned, and with no consumer."""
+        """The owned messages without a lease."""
         found = Numbers(self.owned.get(publisher, _NONE))
         for lease in self.leases:
             if lease.publisher == publisher:
@@ -149,21 +150,21 @@ class Queue:
         return list(found)
 
     def release(self, consumer: str, until: float) -> None:
-        """The consumer is gone: what it had can be delivered again from ``until`` on."""
+        """The consumer is gone. Its messages can be delivered again from ``until`` on."""
         for lease in self.leases:
             if lease.consumer == consumer:
                 lease.consumer, lease.until = "", until
 
     def expire(self, now: float) -> None:
-        """What no one has any more, and is due, comes back."""
+        """Return the messages of gone consumers whose time is over."""
         self.leases = [one for one in self.leases if one.consumer or one.until > now]
 
     @property
     def depth(self) -> int:
-        """Messages that no one acknowledged."""
+        """The number of messages that are not acknowledged."""
         return count_of(self.held)
 
     @property
     def backlog(self) -> int:
-        """Messages that consumers have."""
+        """The number of messages with a lease."""
         return sum(one.stop - one.start for one in self.leases)

@@ -1,7 +1,7 @@
-"""Links at work: they connect, are validated, start where the other side misses something, carry, and acknowledge.
+"""The work of links: they connect, are validated, start at the first missing message, carry and acknowledge messages.
 
-Sources: docs/sources/amps.md, 9.7 (what sync and async mean), 5, 5.2 and 9. Whether a link may connect at all is
-told by ``Fabric``; nothing here moves time.
+Sources: docs/sources/amps.md, 9.7 (what sync and async mean), 5, 5.2 and 9. ``Fabric`` decides
+whether a link can connect. Nothing here moves time.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 def run_links(fabric: Fabric, source: Instance, passed: float) -> None:
-    """Let all links out of a serving instance do what they do in ``passed`` seconds."""
+    """Run all links out of a serving instance for ``passed`` seconds."""
     layout, persisted = fabric.described(source.name), source.journal.next
     for described in layout.destinations:
         link = source.links[described.name]
@@ -37,28 +37,28 @@ def run_links(fabric: Fabric, source: Instance, passed: float) -> None:
 
 
 def linked(layout: InstanceLayout, source: Instance) -> list[tuple[DestinationLayout, Link]]:
-    """The links of an instance, as configured and as they are."""
+    """The links of an instance, each with its configuration and its state."""
     return [(one, source.links[one.name]) for one in layout.destinations if one.name in source.links]
 
 
 def is_sync(described: DestinationLayout, link: Link) -> bool:
-    """Do publishers wait for it now?"""
+    """Do publishers now wait for this link?"""
     return described.sync and not link.downgraded
 
 
 def can_persist(layout: InstanceLayout, source: Instance) -> bool:
-    """Is there no one away who would have to acknowledge what is in its log?"""
+    """Are all links connected that must acknowledge the messages in the log?"""
     return all(link.to is not None for described, link in linked(layout, source) if is_sync(described, link))
 
 
 def client_name(source: InstanceLayout, described: DestinationLayout) -> str:
-    """How the connection is called on both sides (docs/sources/amps.md, 5.2, as 5.3.5.135 does)."""
+    """The name of the connection on both sides (docs/sources/amps.md, 5.2, as in 5.3.5.135)."""
     sync = "sync" if described.sync else "async"
     return f"{source.name}!{described.name}@{described.group}!{sync}!amps-replication"
 
 
 def lose(fabric: Fabric, source: Instance, described: DestinationLayout, link: Link) -> None:
-    """The connection breaks; both sides note it."""
+    """The connection breaks. Both sides log it."""
     name = client_name(fabric.described(source.name), described)
     for one in (source, fabric.instances[link.to] if link.to else None):
         if one is not None and one.phase != "down":
@@ -69,13 +69,13 @@ def lose(fabric: Fabric, source: Instance, described: DestinationLayout, link: L
 
 
 def oldest_unacked(fabric: Fabric, source: Instance, described: DestinationLayout, link: Link) -> float | None:
-    """When the oldest message that this link owes an acknowledgement for was written, or None."""
+    """When the oldest message was written that this link must still acknowledge, or None."""
     owed = _first_owed(fabric, source, described, link)
     return None if owed is None else owed.at
 
 
 def _first_owed(fabric: Fabric, source: Instance, described: DestinationLayout, link: Link) -> Entry | None:
-    """Where the oldest message that this link owes an acknowledgement for stands; it may start with others."""
+    """The entry of the oldest message that this link must still acknowledge. The entry may start with other messages."""
     destination = _destination(described, link)
     for entry in source.journal.since(link.acked):
         if is_routed(entry, described, destination, fabric.group_of):
@@ -90,7 +90,7 @@ def _destination(described: DestinationLayout, link: Link) -> str:
 def _connect(
     fabric: Fabric, layout: InstanceLayout, source: Instance, described: DestinationLayout, link: Link
 ) -> None:
-    """Try the addresses in order, as often as the layout says."""
+    """Try the addresses in order. The next try is after the layout's ``reconnect`` seconds."""
     link.try_at = fabric.now + fabric.layout.reconnect
     for server in described.addresses:
         if not fabric.can_link(source.name, server):
@@ -110,7 +110,7 @@ def _connect(
 
 
 def _refused(fabric: Fabric, layout: InstanceLayout, described: DestinationLayout, server: str) -> str:
-    """Why the connection is not made, or nothing."""
+    """Why the connection is refused, or ""."""
     other = fabric.described(server)
     if described.group != other.group_name:
         return f"group {described.group} expected, {other.name} is in group {other.group_name}"
@@ -119,10 +119,10 @@ def _refused(fabric: Fabric, layout: InstanceLayout, described: DestinationLayou
 
 
 def _note_refusal(fabric: Fabric, source: Instance, destination: Instance, link: Link, why: str) -> None:
-    """The reason is logged by the side that detects it; the other only notes that validation failed
+    """The side that detects the reason logs it. The other side only logs that validation failed
     (docs/sources/amps.md, 5)."""
     if link.refused == why:
-        return  # it continues trying; once is enough to say so
+        return  # the link retries, but logs the same reason only once
     link.refused = why
     detects, other = (source, destination) if fabric.layout.assume.detects == "source" else (destination, source)
     between = f"{source.name} to {destination.name}"
@@ -145,7 +145,7 @@ def _first_missing(
 
 
 def _skip(fabric: Fabric, source: Instance, described: DestinationLayout, link: Link) -> None:
-    """What is not for the destination needs no acknowledgement."""
+    """Skip messages that are not for the destination. They need no acknowledgement."""
     owed = _first_owed(fabric, source, described, link)
     position = source.journal.next if owed is None else owed.position
     if link.acked < position:
@@ -173,7 +173,7 @@ def _carry(fabric: Fabric, source: Instance, described: DestinationLayout, link:
 
 
 def _acknowledged(fabric: Fabric, source: Instance, described: DestinationLayout, link: Link) -> int:
-    """Up to which position the destination acknowledges."""
+    """The position up to which the destination acknowledges."""
     assert link.to is not None, "asked of a connected link only"
     if fabric.layout.assume.acknowledges == "logged":
         return link.delivered
@@ -186,7 +186,7 @@ def _acknowledged(fabric: Fabric, source: Instance, described: DestinationLayout
 
 
 def _owed_onward(fabric: Fabric, instance: Instance) -> dict[str, int]:
-    """By publisher, the first message that a sync destination of ``instance`` has not acknowledged."""
+    """For each publisher, the first message that a sync destination of ``instance`` has not acknowledged."""
     owed: dict[str, int] = {}
     for described, link in linked(fabric.described(instance.name), instance):
         if not is_sync(described, link):
@@ -198,7 +198,7 @@ def _owed_onward(fabric: Fabric, instance: Instance) -> dict[str, int]:
 
 
 def _send(fabric: Fabric, source: Instance, described: DestinationLayout, link: Link, passed: float) -> None:
-    """Put on its way what the link carries in that time."""
+    """Send the messages that the link can carry in ``passed`` seconds."""
     assert link.to is not None, "asked of a connected link only"
     link.fraction += fabric.carry_rate(source.name, link.to) * passed
     room = int(link.fraction)

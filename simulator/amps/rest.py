@@ -1,7 +1,7 @@
-"""When a fabric is at rest: quiet, so that time may leap, or steady, so that nothing is left of what continued before.
+"""Checks whether a fabric is at rest. Quiet: ticks can be skipped. Steady: no earlier activity is left.
 
-Follows from the rules by which ``fabric`` moves; where it says so although something would move, a world loses time or
-messages that it should not. Nothing here changes anything.
+The checks must match the rules of ``fabric``. If a check wrongly reports rest, the world loses time or messages.
+Nothing here changes the fabric.
 """
 
 from __future__ import annotations
@@ -18,12 +18,12 @@ from simulator.amps.link import Link
 if TYPE_CHECKING:
     from simulator.amps.fabric import Fabric
 
-# The end of a cut that has none, in the world's file: a moment that no world reaches.
+# The end of a cut without an end, in the world's file: a moment that no world reaches.
 FOR_EVER = 1e15
 
 
 def is_quiet(fabric: Fabric) -> bool:
-    """Would nothing move until something happens from outside? Of a fabric to which nothing is published."""
+    """True if nothing changes until an event from outside. Only for a fabric without publishing clients."""
     if not _all_are_up_or_down(fabric) or any(fabric.now < end < FOR_EVER for end in fabric.state.cuts.values()):
         return False
     if any(_is_restless(fabric, one) for one in fabric.layout.instances):
@@ -32,10 +32,10 @@ def is_quiet(fabric: Fabric) -> bool:
 
 
 def is_steady(fabric: Fabric, before: Mapping[str, int], until: float) -> bool:
-    """Would, up to the moment ``until``, nothing but new messages move? Everything that publishers had numbered below
-    ``before`` is wherever it will get to; what is published since may be on its way.
+    """True if only new messages would move up to the moment ``until``.
 
-    Of what is at work now; what a person planned for later the fabric does not know.
+    All messages that publishers numbered below ``before`` are then at their final places. Later messages may be on their
+    way. The check covers only present activity. The fabric does not know planned events.
     """
     if not _all_are_up_or_down(fabric) or any(fabric.now < end <= until for end in fabric.state.cuts.values()):
         return False
@@ -52,7 +52,7 @@ def _all_are_up_or_down(fabric: Fabric) -> bool:
 
 
 def _is_restless(fabric: Fabric, layout: InstanceLayout) -> bool:
-    """Has an instance anything left to carry, to connect, to downgrade or to deliver?"""
+    """Must an instance still carry, connect, downgrade or deliver anything?"""
     instance = fabric.instances[layout.name]
     if not instance.serves:
         return False
@@ -77,7 +77,7 @@ def _has_restless_client(fabric: Fabric) -> bool:
 
 
 def _is_about_to_change(fabric: Fabric, instance: Instance, described: DestinationLayout, link: Link) -> bool:
-    """Will it be lost, or be made? One that was refused continues trying, without success."""
+    """Will the link be lost or connected? A refused link keeps trying without success, so it does not count."""
     if link.to is not None:
         return not fabric.can_link(instance.name, link.to)
     return not link.refused and any(fabric.can_link(instance.name, one) for one in described.addresses)
@@ -87,7 +87,7 @@ def _is_about_to_change(fabric: Fabric, instance: Instance, described: Destinati
 
 
 def _is_at_work(fabric: Fabric, layout: InstanceLayout, before: Mapping[str, int], until: float) -> bool:
-    """Is a link of an instance behind, or to change, or does its configuration do something by itself?"""
+    """Is a link behind or about to change, or is a scheduled action of the configuration due?"""
     instance = fabric.instances[layout.name]
     if not instance.serves:
         return False
@@ -97,7 +97,7 @@ def _is_at_work(fabric: Fabric, layout: InstanceLayout, before: Mapping[str, int
     for described, link in replication.linked(layout, instance):
         if _is_about_to_change(fabric, instance, described, link):
             return True
-        # One that is away is downgraded once it owes something: then what was owed to it is acknowledged at last.
+        # A disconnected link is downgraded once it owes an acknowledgement. Then those messages are acknowledged.
         if layout.downgrade is not None and described.sync and link.to is None and not link.downgraded:
             return True
         if link.to is not None and _has_of_before(instance, link.acked, before):
@@ -106,12 +106,12 @@ def _is_at_work(fabric: Fabric, layout: InstanceLayout, before: Mapping[str, int
 
 
 def _has_of_before(instance: Instance, position: int, before: Mapping[str, int]) -> bool:
-    """Is there, from a position of its log on, a message that its publisher had numbered below ``before``?"""
+    """Does the log have, from ``position`` on, a message that its publisher numbered below ``before``?"""
     return any(one.first < before.get(one.publisher, 0) for one in instance.journal.since(position))
 
 
 def _has_moving_client(fabric: Fabric) -> bool:
-    """Is a client about to come, or to go? Where it is, it has read what may be read there."""
+    """Is a client about to connect or disconnect? A connected client has already read all it may read."""
     state, layout = fabric.state, fabric.layout
     kinds = (
         (layout.publishers, state.publishers),

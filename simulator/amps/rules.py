@@ -1,7 +1,7 @@
-"""Who gets a message, and which links validation refuses: the world's own small table of the nine checks.
+"""The routing of messages, and the links that validation refuses: the world's own small table of the nine checks.
 
-Sources: docs/sources/amps.md, 5 (the checks), 9.6 (routing). This is written independently
-of the product's validation, so that one can be compared with the other. Pure; nothing here changes an instance.
+Sources: docs/sources/amps.md, 5 (the checks), 9.6 (routing). This module is written
+independently of the product's validation, so the two can be compared. Nothing here changes an instance.
 """
 
 from __future__ import annotations
@@ -22,14 +22,14 @@ from simulator.amps.layout import (
 
 CHECKS: tuple[Check, ...] = (
     *("txlog", "replicate", "sow", "keys", "queue", "queue_underlying", "queue_passthrough", "cascade"),
-    "replicate_filter",  # the world's links have no filter, so it always holds
+    "replicate_filter",  # the world's links have no filter, so this check always holds
 )
 _MANDATORY = frozenset[Check]({"queue", "queue_underlying"})
 
 
 def is_routed(entry: Entry, link: DestinationLayout, destination: str, group_of: Callable[[str], str]) -> bool:
-    """Does the link send this on to ``destination``? The topic fits, it was published here or the group it came from
-    is passed through, and it has not been there."""
+    """Does the link send this entry to ``destination``? The topic must match, and the entry must not have been at
+    ``destination``. The entry must have been published here or come from a group that the link passes through."""
     if destination in entry.path or link.topic(entry.topic) is None:
         return False
     if not entry.path:
@@ -40,7 +40,7 @@ def is_routed(entry: Entry, link: DestinationLayout, destination: str, group_of:
 def refusals(
     layout: FabricLayout, source: InstanceLayout, link: DestinationLayout, destination: InstanceLayout
 ) -> Iterator[Refusal]:
-    """Every check that the link fails, the given ones first."""
+    """Every check that the link fails. The refusals of the layout come first."""
     for given in layout.refusals:
         if (given.source, given.destination) == (source.name, destination.name):
             yield given
@@ -56,7 +56,7 @@ def refusals(
 
 
 def _topics(*instances: InstanceLayout) -> list[str]:
-    """Every topic that one of them knows; a queue is one."""
+    """Every topic that one of the instances knows, including queues."""
     names = {topic.name for one in instances for topic in one.topics} | {
         queue.name for one in instances for queue in one.queues
     }
@@ -64,7 +64,7 @@ def _topics(*instances: InstanceLayout) -> list[str]:
 
 
 def _back(topic: str, source: InstanceLayout, destination: InstanceLayout) -> list[LinkTopic]:
-    """What the destination says of this topic where it replicates back."""
+    """The destination's topic entries for this topic on its links back to the source."""
     found = [link.topic(topic) for link in destination.destinations if source.name in link.addresses]
     return [one for one in found if one is not None]
 
@@ -74,7 +74,7 @@ def _onward(topic: str, destination: InstanceLayout) -> list[DestinationLayout]:
 
 
 def _queue(instance: InstanceLayout, topic: str) -> QueueLayout | None:
-    """A replicated queue of this name; a LocalQueue is none."""
+    """The replicated queue of this name. A LocalQueue is not replicated."""
     return next((one for one in instance.queues if one.name == topic and one.kind != "LocalQueue"), None)
 
 

@@ -1,7 +1,7 @@
-"""What connected instances tell each other of their queues: what is acknowledged, and whose message it is to deliver.
+"""The exchange between connected instances about their queues: acknowledgements, and the ownership of messages.
 
-Sources: docs/sources/amps.md, 9.1. When acknowledgements arrive and which messages an owner hands over is assumed:
-``Assumptions.queue_acks`` and ``Assumptions.grants``.
+Sources: docs/sources/amps.md, 9.1. Two points are assumed: when acknowledgements arrive (``Assumptions.queue_acks``)
+and which messages an owner hands over (``Assumptions.grants``).
 """
 
 from __future__ import annotations
@@ -15,11 +15,11 @@ from simulator.amps.instance import Instance
 if TYPE_CHECKING:
     from simulator.amps.fabric import Fabric
 
-_TRANSFERS_A_TICK = 200  # messages of one queue that an owner hands over at most
+_TRANSFERS_A_TICK = 200  # maximum number of messages of one queue that an owner hands over
 
 
 def share_queues(fabric: Fabric, passed: float) -> None:
-    """Let all connected instances do so; ``passed`` seconds after they last could."""
+    """Run the exchange for all connected instances, ``passed`` seconds after the last one."""
     is_heard = fabric.layout.assume.queue_acks == "at_once" or _is_due(fabric, passed)
     for one, other in fabric.pairs:
         if one.queues and fabric.are_connected(one.name, other.name):
@@ -32,7 +32,7 @@ def share_queues(fabric: Fabric, passed: float) -> None:
 
 
 def is_unshared(fabric: Fabric) -> bool:
-    """Is there a message that an owner will hand over, or that comes back from a consumer who is gone?"""
+    """Will an owner hand over a message, or will a message return from a gone consumer?"""
     queues = [queue for one in fabric.instances.values() for queue in one.queues.values()]
     if any(not lease.consumer for queue in queues for lease in queue.leases):
         return True
@@ -46,13 +46,13 @@ def is_unshared(fabric: Fabric) -> bool:
 
 
 def _is_due(fabric: Fabric, passed: float) -> bool:
-    """Has a moment at which acknowledgements travel passed? They depend on a grid from the world's start."""
+    """Has a moment passed at which acknowledgements are exchanged? These moments are on a grid from the world's start."""
     every = fabric.layout.ack_interval
     return floor(round(fabric.now / every, 6)) > floor(round((fabric.now - passed) / every, 6))
 
 
 def _hand_over(fabric: Fabric, one: Instance, other: Instance, queue: str) -> None:
-    # Both are judged before anything moves, or a message would come back in the same moment.
+    # Decide both directions before any transfer. Otherwise a message could come back at the same moment.
     gives, gets = _is_granted(fabric, one, other, queue), _is_granted(fabric, other, one, queue)
     if gives:
         one.queues[queue].give(other.queues[queue], _TRANSFERS_A_TICK)
@@ -61,7 +61,7 @@ def _hand_over(fabric: Fabric, one: Instance, other: Instance, queue: str) -> No
 
 
 def _is_granted(fabric: Fabric, owner: Instance, asker: Instance, queue: str) -> bool:
-    """Does ``owner`` hand over messages to ``asker``, whose consumers would take them?"""
+    """Does ``owner`` hand over messages to ``asker``, which has consumers for them?"""
     if not owner.queues[queue].owns_any or not fabric.consumes(asker.name, queue):
         return False
     if not fabric.consumes(owner.name, queue):

@@ -1,4 +1,4 @@
-"""Where an instance puts the messages of a topic: told once by its layout, and asked for every message that arrives."""
+"""The places where an instance stores the messages of a topic. Computed once from the layout, used for every message."""
 
 from __future__ import annotations
 
@@ -9,25 +9,25 @@ from simulator.amps.layout import InstanceLayout, QueueLayout
 
 
 class QueueOver(NamedTuple):
-    """A queue over a topic. ``owner``: the instance that owns what arrives; None for the one it was published at."""
+    """A queue over a topic. ``owner``: the instance that owns arriving messages. None: the instance of publication."""
 
     name: str
     owner: str | None
 
 
 class Keeping(NamedTuple):
-    """Of one topic: is it in the log, the id of its SOW if it has one, and the queues over it."""
+    """The storage of one topic: whether it is in the log, the id of its SOW if it has one, and the queues over it."""
 
     logged: bool = False
     sow: str | None = None
     queues: tuple[QueueOver, ...] = ()
 
 
-NOWHERE = Keeping()  # of a topic that an instance does not know
+NOWHERE = Keeping()  # for a topic that an instance does not know
 
 
 def keepings_of(layout: InstanceLayout) -> Mapping[str, Keeping]:
-    """What an instance does with each topic that it knows, or has a queue over."""
+    """The storage of each topic that an instance knows or has a queue over."""
     names = [*(one.name for one in layout.topics), *(one.topic for one in layout.queues)]
     return {name: _keeping_of(layout, name) for name in names}
 

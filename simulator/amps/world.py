@@ -1,7 +1,8 @@
-"""The simulated AMPS world: a fabric, its time, its file, and what goes wrong.
+"""The simulated AMPS world: a fabric, its time, its file and its faults.
 
-Deterministic: time moves on a grid of ticks, whoever looks and whenever, so the same layout, faults, requests and clock
-give the same world. Its effects follow from the rules of ``fabric``; it never imports the engine.
+The world is deterministic: time moves on a fixed grid of ticks, independent of when a caller reads the world. So the
+same layout, faults, requests and clock give the same world. Its effects follow from the rules of ``fabric``. It never
+imports the engine.
 """
 
 from __future__ import annotations
@@ -34,8 +35,8 @@ from simulator.world.store import WorldFile
 
 _STATE: TypeAdapter[State] = TypeAdapter(State)
 _QUIET_MAX = 600.0  # seconds: how often a fabric without changes is still processed
-_LEAST = 1e-9  # seconds: what a tick may be off the grid by the arithmetic of floats
-_SAME = 1e-6  # of a tick: the same, where ticks are counted
+_LEAST = 1e-9  # seconds: floating-point tolerance for the time of a tick
+_SAME = 1e-6  # ticks: floating-point tolerance for the number of ticks
 FAMILY = "amps"
 BY_HAND = "by-hand"  # the publisher of messages of known content
 
@@ -43,22 +44,23 @@ Event = tuple[float, int, str, list[Any]]  # moment, order of arrival, kind, det
 
 
 class AmpsWorld(Kept):
-    """Everything simulated. Safe to use from several threads; ``request`` makes several questions one moment."""
+    """All simulated objects. Safe to use from several threads. All questions within one ``request`` see the same
+    moment."""
 
     def __init__(self, layout: FabricLayout, clock: Clock, *, path: Path | None = None) -> None:
         super().__init__(clock, path)
         self.layout = layout
         self.fabric = Fabric(layout)
-        self.fabric.step(0.0)  # it had run before: links and clients are connected
+        self.fabric.step(0.0)  # the fabric starts with connected links and clients
         self._events: list[Event] = []
         self._arrivals = 0
-        self.revision = 0  # as long as it stays, nothing has moved and no one has done anything
+        self.revision = 0  # changes with every step, event and command
         self._faults = FaultInjector(self)
         self._sample()
 
     @classmethod
     def load(cls, path: Path, clock: Clock) -> AmpsWorld:
-        """The world kept at ``path``, as it was left. Raises ``Unreachable`` with a hint when it cannot be used."""
+        """The world from the file ``path``. Raises ``Unreachable`` with a hint when the file cannot be used."""
         file = WorldFile(path)
         data = file.read()
         try:
@@ -72,7 +74,7 @@ class AmpsWorld(Kept):
     # Asking
 
     def console(self, instance: str) -> Console:
-        """One instance, as its administration shows it. Raises ``DefinitionError`` for one that is not there."""
+        """One instance, as its administration shows it. Raises ``DefinitionError`` for an unknown instance."""
         return Console(self, self.layout.instance(instance))
 
     def tally(self) -> FabricTally:
@@ -81,7 +83,7 @@ class AmpsWorld(Kept):
             return self.fabric.tally()
 
     def log(self, instance: str) -> tuple[str, ...]:
-        """The event log of an instance, without its moments. Raises ``DefinitionError``."""
+        """The event log of an instance, without times. Raises ``DefinitionError``."""
         self.layout.instance(instance)
         with self.request():
             return tuple(
@@ -89,14 +91,14 @@ class AmpsWorld(Kept):
             )
 
     def records(self, instance: str, topic: str) -> dict[str, str]:
-        """The SOW of a topic at one instance: key to data (what was published, or ``publisher/number``)."""
+        """The SOW of a topic at one instance: maps key to data (the published data, or ``publisher/number``)."""
         known = self.layout.instance(instance).topic(topic)
         with self.request():
             found = self._of(instance).sow.get(known.id if known else topic, {})
             return {key: one.data or f"{one.publisher}/{one.number_of(key)}" for key, one in found.items()}
 
     def circles(self) -> tuple[str, ...]:
-        """Empty instances that bootstrap from each other, and will wait for ever."""
+        """Empty instances that bootstrap from each other, and therefore wait for ever."""
         with self.request():
             return waiting_for_ever(self.fabric)
 
@@ -106,8 +108,8 @@ class AmpsWorld(Kept):
             return self.fabric.next_numbers()
 
     def is_steady(self, before: Mapping[str, int], within: float) -> bool:
-        """Would, for so many seconds, nothing but new messages move, if no one asks for anything? Everything that
-        publishers had numbered below ``before`` is wherever it will get to."""
+        """True if only new messages would move for ``within`` seconds, without any request. All messages that publishers
+        numbered below ``before`` are then at their final places."""
         with self.request():
             until = self.moment + within
             return not (self._events and self._events[0][0] <= until) and self.fabric.is_steady(before, until)
@@ -115,36 +117,36 @@ class AmpsWorld(Kept):
     # Disturbing
 
     def inject(self, faults: Iterable[Fault]) -> None:
-        """Script faults. Raises ``DefinitionError`` when one names an instance that is not there."""
+        """Script faults. Raises ``DefinitionError`` for a fault that names an unknown instance."""
         with self.request():
             self._faults.give(faults)
 
     def happened(self) -> tuple[str, ...]:
-        """The faults that have happened now, as they were written."""
+        """The faults that have happened so far, as they were written."""
         with self.request():
             return self._faults.happened()
 
     def notice(self, asked: Asked) -> None:
-        """A person asks this: state faults that wait for it happen. Raises ``Refused`` for one that refuses."""
+        """Trigger the state faults that wait for this request. Raises ``Refused`` when a fault refuses the request."""
         self._faults.notice(asked)
 
     def answer_fault(self, asked: Asked) -> AnswerFault | None:
-        """What goes wrong with the answer to this, if anything; whoever speaks for the instance makes it happen."""
+        """The fault of the answer to this request, if any. The caller that sends the answer applies the fault."""
         with self.request():
             return self._faults.answer(asked)
 
     def obey_later(self, instance: str, action: str, target: str, after: float) -> None:
-        """A request that is still on its way: the instance obeys it ``after`` seconds, if it then can."""
+        """Plan a delayed request. The instance obeys it in ``after`` seconds, if it then can."""
         with self.request():
             self.plan(self.moment + after, "request", [instance, action, target])
 
     def plan(self, moment: float, kind: str, details: list[Any]) -> None:
-        """Let something happen at a moment of world time, to a tick exact."""
+        """Plan an event for a moment of world time. It happens at the first tick after that moment."""
         self._arrivals += 1
         heapq.heappush(self._events, (moment, self._arrivals, kind, details))
 
     def kill(self, instance: str) -> None:
-        """The process of an instance is gone, silently. Raises ``DefinitionError``."""
+        """Kill the process of an instance, without a message in its event log. Raises ``DefinitionError``."""
         self._do("kill", instance)
 
     def start(self, instance: str) -> None:
@@ -189,7 +191,8 @@ class AmpsWorld(Kept):
             self.remember()
 
     def _pass_until(self, target: float) -> None:
-        """Ticks depend on a grid from the world's start; what was planned happens at the first tick after it."""
+        """Run all ticks up to ``target``. The grid of ticks starts with the world. A planned event happens at the
+        first tick after its moment."""
         tick = self.layout.tick
         while self.fabric.now + tick <= target + _LEAST:
             step = self._next_tick(target)
@@ -200,19 +203,19 @@ class AmpsWorld(Kept):
         self.moment = max(self.moment, target)
 
     def _next_tick(self, target: float) -> float:
-        """The next moment at which anything can happen."""
+        """The moment of the next tick at which anything can change."""
         tick, now = self.layout.tick, self.fabric.now
         index = round(now / tick) + 1
         if self.fabric.is_quiet():
             last = int(min(target, now + _QUIET_MAX) / tick + _SAME)
             if self._events:
-                # The tick before its own is not leapt over: what happens starts where that one ended.
+                # Do not skip the tick just before the event: the event starts from the state at the end of that tick.
                 last = min(last, ceil(self._events[0][0] / tick - _SAME) - 1)
             index = max(index, last)
         return round(index * tick, 9)
 
     def let_due_happen(self) -> None:
-        """Let happen what was just planned for now."""
+        """Run the events that were just planned for now."""
         self._happen_until(self.moment)
 
     def _happen_until(self, moment: float) -> None:
@@ -248,7 +251,7 @@ class AmpsWorld(Kept):
             self.fabric.ledger.changes += [(now, name, what, "start") for what in made]
 
     def _sample(self) -> None:
-        """Statistics are taken each interval since an instance's start, unless a person keeps it from that."""
+        """Take the statistics once per interval since the instance's start, unless a fault keeps them stale."""
         for layout in self.layout.instances:
             instance = self.fabric.instances[layout.name]
             if instance.phase == "down" or self.fabric.now < instance.sample_at:

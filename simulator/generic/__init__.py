@@ -1,1 +1,1 @@
-"""A simulated pair of any family that a file declares: a world of facets."""
+"""A simulated pair of a family that a file declares: a world of facets."""

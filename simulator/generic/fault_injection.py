@@ -1,5 +1,5 @@
-"""What makes scripted faults happen in a simulated pair of a declared family: what a request means there, and what each
-fault does."""
+"""Makes scripted faults happen in a simulated pair of a declared family: matches requests to triggers and applies the
+effects."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """Something asked of a site. ``what``: the reading or the action."""
+    """A request to a site. ``what``: the reading or the action."""
 
     kind: Literal["login", "read", "act"]
     site: str
@@ -25,7 +25,7 @@ class Asked:
 
     @property
     def phases(self) -> tuple[str, ...]:
-        """What a fault may wait for that this is."""
+        """The triggers of faults that this request matches."""
         return {"login": ("any",), "read": ("any", "reads"), "act": ("any", "act")}[self.kind]
 
 
@@ -70,6 +70,6 @@ class FaultInjector(FaultScript[StateFault, Asked]):
                 self._world.turn(site, up=kind == "up", lasts=what.lasts)
             case HandFault(action=action, site=site, by=by):
                 if by == "manager" and not (self._world.is_managed(site) and self._world.state.nodes[site].up):
-                    return  # it went away, or its node did
+                    return  # the manager or its node is gone
                 for service in self._world.layout.services:
                     self._world.act(site, service.name, action, {}, by=by)

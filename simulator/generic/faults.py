@@ -1,6 +1,6 @@
-"""Faults of a simulated pair of a declared family as data: what goes wrong, and when, written as one line of text each.
+"""Faults of a simulated pair of a declared family as data. One line of text says what goes wrong, and when.
 
-The grammar is ``GRAMMAR`` below; how it is read is ``simulator.world.fault_lines``.
+``GRAMMAR`` below is the grammar. ``simulator.world.fault_lines`` reads it.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ A duration (ms, s, m, h) is how long it lasts; without one a state fault stays, 
 
 @dataclass(frozen=True, slots=True)
 class LinkFault:
-    """Nothing passes (``factor`` None), or only one unit of ``factor``."""
+    """The link carries nothing (``factor`` None), or only one of ``factor`` units."""
 
     factor: float | None = None
     lasts: float | None = None
@@ -52,7 +52,7 @@ class LinkFault:
 
 @dataclass(frozen=True, slots=True)
 class SiteFault:
-    """Something about one site."""
+    """A fault of one site."""
 
     kind: Literal["down", "up", "silent"]
     site: str
@@ -61,7 +61,8 @@ class SiteFault:
 
 @dataclass(frozen=True, slots=True)
 class ManagerFault:
-    """Another manager may act there, or its reading does not tell (``hidden``). ``name``: which; empty: each one."""
+    """Another manager may act at the site, or its reading hides whether it may (``hidden``). ``name``: the manager,
+    or empty for each manager."""
 
     site: str
     name: str = ""
@@ -71,7 +72,7 @@ class ManagerFault:
 
 @dataclass(frozen=True, slots=True)
 class HandFault:
-    """Another operator does this, or another manager."""
+    """Another operator or another manager runs ``action``."""
 
     action: str
     site: str

@@ -1,6 +1,6 @@
-"""What a simulated pair of a declared family is made of, as plain data.
+"""The content of a simulated pair of a declared family, as plain data.
 
-All that is known of the family comes from its file: what each action makes, and what follows by itself (``model``).
+All knowledge of the family comes from its file: the effects of each action, and the rules that follow (``model``).
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from orchestrator.errors import DefinitionError
 from orchestrator.model.declared.file import ActionFile, FamilyFile, ReadingFile, managers_in
 from orchestrator.model.declared.requests import ModelFile
 
-# How a site is spoken to, by the keys of a reading or an action.
+# The protocols of a site: the keys of a reading or an action.
 WAYS = ("sql", "exec", "ssh", "http", "nats")
 
 
@@ -23,9 +23,9 @@ class _Plain(BaseModel):
 
 
 class ActionLayout(_Plain):
-    """``makes``: what a site is once it has obeyed. ``way``: sql, exec or http. ``parts``: so many requests it takes.
-    ``whole_site``: it is done once for all services. ``item``: the argument that names an item; that item is listed no
-    more then."""
+    """``makes``: the state of a site after the action. ``way``: one of ``WAYS``, or empty. ``parts``: the number of
+    requests. ``whole_site``: the action runs once for all services. ``item``: the argument that names an item. The
+    action removes that item from the list."""
 
     makes: Mapping[str, bool] = Field(default_factory=dict)
     way: str = ""
@@ -35,7 +35,7 @@ class ActionLayout(_Plain):
 
 
 class ItemLayout(_Plain):
-    """Something that a reading lists at the site that serves first."""
+    """An item that a reading lists at the site that serves first."""
 
     reading: str
     key: str
@@ -43,8 +43,8 @@ class ItemLayout(_Plain):
 
 
 class GenericService(_Plain):
-    """``rate``: units written each second by ``clients``; ``drain``: units that a healthy link carries each second;
-    ``waiting``: units that the target lacks when the world starts; ``lingers``: seconds for which clients stay connected
+    """``rate``: units written each second by ``clients``. ``drain``: units that a healthy link carries each second.
+    ``waiting``: units that the target lacks when the world starts. ``lingers``: seconds for which clients stay connected
     to a site that no longer serves."""
 
     name: str
@@ -58,10 +58,10 @@ class GenericService(_Plain):
 
 
 class GenericLayout(_Plain):
-    """The pair before anything happens. ``source`` serves. ``readings``: by name, sql, exec or http. ``managers``: those
-    beside this program that readings show. ``model``: see ``FamilyFile``. ``latency``: seconds that a request takes;
-    ``lag``: seconds by which a healthy link is behind while clients write; ``noticed``: seconds until a site shows that
-    its link is gone."""
+    """The pair at the start. ``source``: the site that serves. ``readings``: maps names to one of ``WAYS``.
+    ``managers``: the managers besides this program that readings show. ``model``: see ``FamilyFile``. ``latency``:
+    seconds that a request takes. ``lag``: seconds by which a healthy link is behind while clients write. ``noticed``:
+    seconds until a site shows that its link is gone."""
 
     family: str
     sites: tuple[str, str]
@@ -76,14 +76,14 @@ class GenericLayout(_Plain):
     noticed: float = Field(default=0.5, ge=0)
 
     def mate_of(self, site: str) -> str:
-        """The other site. Raises ``DefinitionError`` for one that is not there."""
+        """The other site. Raises ``DefinitionError`` for an unknown site."""
         if site not in self.sites:
             raise DefinitionError(f"the simulated pair has no site {site}; it has {' and '.join(self.sites)}")
         return self.sites[1] if site == self.sites[0] else self.sites[0]
 
 
 def actions_of(file: FamilyFile) -> dict[str, ActionLayout]:
-    """What the actions of a family make, by its file."""
+    """The actions of a family, from its file."""
     items = {one.items.argument for one in file.readings.values() if one.items is not None}
     return {
         name: ActionLayout(
@@ -102,7 +102,7 @@ def _way(one: ReadingFile | ActionFile) -> str:
 
 
 def generic_layout(file: FamilyFile, **more: Any) -> GenericLayout:
-    """A layout of this family; ``more``: the other fields of ``GenericLayout``."""
+    """A layout of this family. ``more``: the other fields of ``GenericLayout``."""
     ways = {name: _way(one) for name, one in file.readings.items()}
     managers = tuple(managers_in(file))
     return GenericLayout(

@@ -1,7 +1,7 @@
-"""How a simulated pair of a declared family is at one moment, and what follows from that by the rules of its file.
+"""The state of a simulated pair of a declared family at one moment, and the rules of its file.
 
-A site obeys what ``makes`` says; what it then is also depends on ``model``: a server serves only while it runs. Nothing
-here knows of runbooks, or of what a step expects.
+An action sets the values of ``makes`` at a site. The resulting state also depends on ``model``: a server serves only
+while it runs. Nothing here depends on runbooks or on the expectations of a step.
 """
 
 from __future__ import annotations
@@ -16,15 +16,15 @@ from simulator.generic.layout import GenericLayout, GenericService, ItemLayout
 
 FOR_EVER = 1e18
 SERVES, LINK, BACKLOG, SUSPENDED = "serves", "link", "backlog", "suspended"
-_LEAST = 1e-6  # of a unit: none
+_LEAST = 1e-6  # units: smaller amounts count as none
 
 
 @dataclass(slots=True)
 class End:
-    """One service at one site. ``told``: what it was made to be; ``written``: units that it took; ``reached``: how many
-    of these its mate has; ``dropped``: how many are lost. ``lingers``: until when
-    clients that it no longer serves are connected. ``keeps``: connected clients still write although it was told not to
-    serve."""
+    """One service at one site. ``told``: the flags that actions set. ``written``: units that this site took.
+    ``reached``: units of these that the mate has. ``dropped``: units of these that are lost. ``lingers``: until when
+    clients stay connected after the service ended. ``keeps``: connected clients still write although the site was
+    told not to serve."""
 
     told: dict[str, bool]
     written: float = 0.0
@@ -37,14 +37,14 @@ class End:
 
     @property
     def waiting(self) -> float:
-        """Units that its mate lacks."""
+        """The units that the mate lacks."""
         return self.written - self.reached
 
 
 @dataclass(slots=True)
 class ServiceState:
-    """``changes``: moment, site, what it is then, by whom. ``effects``: site, action, arguments, how often it took
-    effect. ``takers``: from when on which sites take clients. ``late``: units that came behind newer ones."""
+    """``changes``: moment, site, new role, origin. ``effects``: site, action, arguments, number of effects.
+    ``takers``: the sites that take clients from each moment on. ``late``: units that arrived after newer ones."""
 
     ends: dict[str, End]
     changes: list[tuple[float, str, str, str]] = field(default_factory=list)
@@ -55,8 +55,8 @@ class ServiceState:
 
 @dataclass(slots=True)
 class NodeState:
-    """The node of one site. ``outside``: something outside of it keeps clients away. ``managed_until``: until when each
-    of the other managers may act there; ``hidden_until``: until when nobody knows of it."""
+    """The node of one site. ``outside``: something outside the site keeps clients away. ``managed_until``: until when
+    each other manager may act there. ``hidden_until``: until when the readings hide that."""
 
     up: bool = True
     silent_until: float = 0.0
@@ -67,7 +67,7 @@ class NodeState:
 
 @dataclass(slots=True)
 class LinkState:
-    """Until when nothing passes, or little; since when it is down, or there."""
+    """Until when the link is cut or slow, and since when it is down or up."""
 
     cut_until: float = 0.0
     slow_until: float = 0.0
@@ -86,7 +86,7 @@ class State:
 
 
 def first_state(layout: GenericLayout) -> State:
-    """Before anything happens: all is well, and the source serves."""
+    """The state at the start: no faults, and the source serves."""
     return State(
         services={one.name: _service(layout, one) for one in layout.services},
         nodes={site: NodeState() for site in layout.sites},
@@ -106,18 +106,18 @@ def _service(layout: GenericLayout, service: GenericService) -> ServiceState:
 
 
 class Rules:
-    """What follows in one layout, from a state and a moment."""
+    """The rules of one layout, applied to a state at a moment."""
 
     def __init__(self, layout: GenericLayout) -> None:
         self._layout = layout
         self._rules: Mapping[str, ModelFile] = rules_in(layout.model)
 
     def so(self, state: State, service: str, site: str, name: str) -> bool:
-        """Is a field, or the facet ``serves``, so at this end?"""
+        """Is this field, or the facet ``serves``, true at this end?"""
         return state.services[service].ends[site].told.get(name, False) and self.allowed(state, service, site, name)
 
     def allowed(self, state: State, service: str, site: str, name: str) -> bool:
-        """Is this end, and one of both, what it has to be for ``name``?"""
+        """Are the conditions of ``name`` met: those of this end, and those that either end must meet?"""
         rule = self._rules.get(name)
         if rule is None:
             return True
@@ -129,41 +129,42 @@ class Rules:
         return all(self.shown(state, service, site, name) is value for name, value in wanted.items())
 
     def shown(self, state: State, service: str, site: str, name: str) -> bool:
-        """As ``so``, of the link too; what ``link`` needs is never the link."""
+        """The same as ``so``, but also for the link. This cannot recurse, because no condition of ``link`` is the
+        link itself."""
         return self.linked(state, service) if name == LINK else self.so(state, service, site, name)
 
     def linked(self, state: State, service: str) -> bool:
-        """Could the link be there, if the network let it?"""
+        """Would the link be up with a working network?"""
         sites = self._layout.sites
         ready = all(state.nodes[site].up for site in sites)
         return ready and all(self.allowed(state, service, site, LINK) for site in sites)
 
     def passes(self, state: State, service: str, moment: float) -> bool:
-        """Is the link there?"""
+        """Is the link up?"""
         return moment >= state.link.cut_until and self.linked(state, service)
 
     def takes(self, state: State, service: str, site: str) -> bool:
-        """Are clients served here?"""
+        """Does this site serve clients?"""
         node = state.nodes[site]
         serves = state.services[service].ends[site].keeps or self.so(state, service, site, SERVES)
         return node.up and not node.outside and serves
 
     def answers(self, state: State, service: str, site: str, reading: str) -> bool:
-        """Is this reading answered, as far as the node does?"""
+        """Is this reading answered if the node is up?"""
         way = self._layout.readings.get(reading, "")
         return all(self.allowed(state, service, site, name) for name in (reading, way))
 
     def obeys(self, state: State, service: str, site: str, action: str) -> bool:
-        """Does this action reach what has to obey it?"""
+        """Does this action reach the component that must obey it?"""
         return self.allowed(state, service, site, self._layout.actions[action].way)
 
     def drops(self, state: State, service: str, site: str) -> bool:
-        """Is what only this end has gone now?"""
+        """True if the units that only this end has are lost in the present state."""
         rule = self._rules.get(BACKLOG)
         return rule is not None and bool(rule.dropped_while) and self._fits(state, service, site, rule.dropped_while)
 
     def restarted(self) -> Iterator[tuple[str, bool]]:
-        """What an end is after its node was down."""
+        """The values that the fields of an end get when its node starts again."""
         for name, rule in self._rules.items():
             if rule.restarted is not None:
                 yield name, rule.restarted
@@ -171,7 +172,7 @@ class Rules:
     # Time
 
     def flow(self, state: State, service: GenericService, moment: float, seconds: float) -> None:
-        """Let ``seconds`` pass in which nothing else changes: clients write, and the link carries what waits."""
+        """Let ``seconds`` pass without other changes: clients write, and the link carries the waiting units."""
         one = state.services[service.name]
         passes = self.passes(state, service.name, moment)
         slow = state.link.factor if moment < state.link.slow_until else 1.0
@@ -190,7 +191,7 @@ class Rules:
         self.drop(state, service.name)
 
     def drop(self, state: State, service: str) -> None:
-        """What only one end has is gone where the file says so."""
+        """Drop the units that only one end has, if the file says so."""
         for site, end in state.services[service].ends.items():
             if end.waiting > 0 and self.drops(state, service, site):
                 end.dropped += end.waiting
@@ -198,10 +199,10 @@ class Rules:
 
 
 def whole(units: float) -> int:
-    """Units as a person counts them: only nothing is 0."""
+    """Whole units, rounded up, so that only an empty amount is 0."""
     return ceil(units - _LEAST)
 
 
 def shown_items(end: End, reading: str) -> list[dict[str, Any]]:
-    """What a reading lists, field by field."""
+    """The items that a reading lists, as fields."""
     return [dict(one.fields) for one in end.items if one.reading == reading]

@@ -1,7 +1,7 @@
-"""A simulated pair of a declared family: its time, its file, what goes wrong, and the independent account.
+"""A simulated pair of a declared family: its time, its file, its faults and the independent account.
 
-Between two events nothing changes but what flows, so time passes in one step from event to event. Its effects follow from
-the family's file (``state``); it never imports the engine, and knows no step of a runbook.
+Between two events only the flow of units changes the state, so time passes in one step from event to event. The
+effects follow from the family's file (``state``). This module never imports the engine and knows no step of a runbook.
 """
 
 from __future__ import annotations
@@ -32,8 +32,8 @@ _SETTLE = "settle"
 
 @dataclass(frozen=True, slots=True)
 class View:
-    """What one site knows of one service. ``told``: what it is, field by field; ``backlog`` None: it cannot say.
-    ``managers``: of each other manager, whether it may act there (acts, unknown, none)."""
+    """The view of one site on one service. ``told``: the state, by field. ``backlog`` None: unknown to the site.
+    ``managers``: whether each other manager may act there (acts, unknown, none)."""
 
     serves: bool
     link: bool
@@ -49,8 +49,8 @@ class View:
 
 @dataclass(frozen=True, slots=True)
 class GenericTally:
-    """The account of one service. ``lost``: units that were taken, and that no site which serves has; ``stranded``:
-    those of them that a site which does not serve still holds."""
+    """The account of one service. ``lost``: units that were taken, but that no serving site has. ``stranded``: the
+    lost units that a site which does not serve still holds."""
 
     lost: int
     stranded: int
@@ -59,7 +59,8 @@ class GenericTally:
 
 
 class GenericWorld(Kept):
-    """Everything simulated. Safe to use from several threads; ``request`` makes several questions one moment."""
+    """All simulated objects. Safe to use from several threads. All questions within one ``request`` see the same
+    moment."""
 
     def __init__(self, layout: GenericLayout, clock: Clock, *, path: Path | None = None) -> None:
         super().__init__(clock, path)
@@ -73,7 +74,7 @@ class GenericWorld(Kept):
 
     @classmethod
     def load(cls, path: Path, clock: Clock) -> GenericWorld:
-        """The world kept at ``path``, as it was left. Raises ``Unreachable`` with a hint when it cannot be used."""
+        """The world from the file ``path``. Raises ``Unreachable`` with a hint when the file cannot be used."""
         file = WorldFile(path)
         data = file.read()
         try:
@@ -91,12 +92,12 @@ class GenericWorld(Kept):
         return next((one for one in self.layout.services if one.name == name), None)
 
     def is_up(self, site: str) -> bool:
-        """Does the node run, and answer whoever manages it?"""
+        """Is the node up, and does it answer management requests?"""
         node = self.state.nodes[site]
         return node.up and self.moment >= node.silent_until
 
     def managers(self, site: str) -> dict[str, str]:
-        """Of each other manager, whether it may act there, as its reading shows it: acts, unknown or none."""
+        """Whether each other manager may act there, as its reading shows it: acts, unknown or none."""
         node = self.state.nodes[site]
         return {
             name: "unknown" if self.moment < node.hidden_until.get(name, 0.0) else "acts" if acts else "none"
@@ -109,15 +110,15 @@ class GenericWorld(Kept):
         return any(self.moment < until for until in self.state.nodes[site].managed_until.values())
 
     def answers(self, site: str, service: str, reading: str) -> bool:
-        """Is this reading answered there, as far as the node is up?"""
+        """Is this reading answered there if the node is up?"""
         return self._rules.answers(self.state, service, site, reading)
 
     def obeys(self, site: str, service: str, action: str) -> bool:
-        """Does this action reach what has to obey it, as far as the node is up?"""
+        """Does this action reach the component that must obey it, if the node is up?"""
         return self._rules.obeys(self.state, service, site, action)
 
     def view(self, site: str, service: str) -> View:
-        """What the site knows, right now; within a ``request``."""
+        """The site's present view of a service. Call it within a ``request``."""
         state, rules = self.state, self._rules
         one, mate = state.services[service].ends, self.layout.mate_of(site)
         layout, end = self.service(service), one[site]
@@ -157,25 +158,25 @@ class GenericWorld(Kept):
             return GenericTally(stranded + dropped, stranded, round(one.late), tuple(both))
 
     def is_linked(self, service: str) -> bool:
-        """Does the link carry anything now?"""
+        """Is the link up now?"""
         return self._rules.passes(self.state, service, self.moment)
 
     def takes(self, service: str, site: str) -> bool:
-        """Are clients served there now?"""
+        """Does this site serve clients now?"""
         return self._rules.takes(self.state, service, site)
 
     # Changing
 
     def obey(self, site: str, service: str, action: str, args: Mapping[str, str]) -> None:
-        """The site obeys, whatever the action is; within a ``request``."""
+        """The site obeys an action. Call it within a ``request``."""
         if self.obeys(site, service, action):
             self.state.services[service].effects.append((site, action, dict(args), 1))
         self.act(site, service, action, args, by="command")
         self.remember()
 
     def obey_in_part(self, site: str, service: str, action: str, args: Mapping[str, str]) -> None:
-        """The site obeys the first of several requests: of an action that ends service, the gate closes to whoever comes,
-        and not to whoever is there. Any other action is obeyed."""
+        """The site obeys only the first request of an action with several requests. If the action ends the service,
+        new clients are refused, but connected clients stay. Any other action is obeyed completely."""
         declared, state = self.layout.actions[action], self.state.services[service]
         if declared.parts == 1 or declared.makes.get(SERVES) is not False:
             return self.obey(site, service, action, args)
@@ -191,7 +192,7 @@ class GenericWorld(Kept):
         return None
 
     def act(self, site: str, service: str, action: str, args: Mapping[str, str], *, by: str) -> None:
-        """What an action makes of the site, by its file."""
+        """Apply an action to the site, by the family's file."""
         node, declared = self.state.nodes[site], self.layout.actions[action]
         if not (node.up and self.obeys(site, service, action)):
             return
@@ -208,11 +209,11 @@ class GenericWorld(Kept):
         self._note(before, by)
 
     def obey_later(self, site: str, service: str, action: str, args: Mapping[str, str], after: float) -> None:
-        """A request that is still on its way: the site obeys it ``after`` seconds, if it then can."""
+        """Plan a delayed request. The site obeys it in ``after`` seconds, if it then can."""
         self.plan(self.moment + after, "action", [site, service, action, dict(args)])
 
     def fence(self, site: str, *, closed: bool) -> None:
-        """Something outside of the site keeps clients away, or lets them in."""
+        """Let something outside the site keep clients away, or let them in again."""
         with self.request():
             self.state.nodes[site].outside = closed
             self._settle()
@@ -221,25 +222,25 @@ class GenericWorld(Kept):
     # Disturbing
 
     def inject(self, faults: Iterable[Fault]) -> None:
-        """Script faults. Raises ``DefinitionError`` when one names what is not there."""
+        """Script faults. Raises ``DefinitionError`` for a fault that names an unknown object."""
         with self.request():
             self._faults.give(faults)
 
     def happened(self) -> tuple[str, ...]:
-        """The faults that have happened now, as they were written."""
+        """The faults that have happened so far, as they were written."""
         with self.request():
             return self._faults.happened()
 
     def notice(self, asked: Asked) -> None:
-        """A person asks this: state faults that wait for it happen. Raises ``Refused`` for one that refuses."""
+        """Trigger the state faults that wait for this request. Raises ``Refused`` when a fault refuses the request."""
         self._faults.notice(asked)
 
     def answer_fault(self, asked: Asked) -> AnswerFault | None:
-        """What goes wrong with the answer to this, if anything."""
+        """The fault of the answer to this request, if any."""
         return self._faults.answer(asked)
 
     def disturb_link(self, factor: float | None, lasts: float | None) -> None:
-        """Nothing passes, or only one unit of ``factor``."""
+        """Cut the link (``factor`` None), or let it carry only one of ``factor`` units."""
         until = FOR_EVER if lasts is None else self.moment + lasts
         if factor is None:
             self.state.link.cut_until = until
@@ -248,21 +249,21 @@ class GenericWorld(Kept):
         self._until(until)
 
     def silence(self, site: str, lasts: float | None) -> None:
-        """The site does not answer whoever manages it."""
+        """Let the site not answer management requests."""
         until = FOR_EVER if lasts is None else self.moment + lasts
         self.state.nodes[site].silent_until = until
         self._until(until)
 
     def manage(self, site: str, manager: str, lasts: float | None, *, hidden: bool) -> None:
-        """Another manager, or each where none is named, may act there from now on, for so long; or its reading does not
-        tell (``hidden``)."""
+        """Let another manager act at the site for ``lasts`` seconds. With ``hidden``, its reading instead hides
+        whether it may act. An empty ``manager`` means every manager."""
         node = self.state.nodes[site]
         until = node.hidden_until if hidden else node.managed_until
         for name in (manager,) if manager else self.layout.managers:
             until[name] = FOR_EVER if lasts is None else self.moment + lasts
 
     def turn(self, site: str, *, up: bool, lasts: float | None = None) -> None:
-        """The node is down from now on, for so long; or up again."""
+        """Turn the node down, for ``lasts`` seconds if given, or up again."""
         node, before = self.state.nodes[site], self._serving()
         if node.up is up:
             return
@@ -278,12 +279,12 @@ class GenericWorld(Kept):
             self.plan(self.moment + lasts, "up", [site])
 
     def plan(self, moment: float, kind: str, details: list[Any]) -> None:
-        """Let something happen at a moment of world time."""
+        """Plan an event for a moment of world time."""
         self._arrivals += 1
         heapq.heappush(self._events, (moment, self._arrivals, kind, details))
 
     def let_due_happen(self) -> None:
-        """Let happen what was just planned for now."""
+        """Run the events that were just planned for now."""
         self._happen_until(self.moment)
 
     # Behind the scenes
@@ -301,14 +302,14 @@ class GenericWorld(Kept):
         }
 
     def _note(self, before: Mapping[tuple[str, str], bool], by: str) -> None:
-        """Who serves now and did not, or the other way round."""
+        """Record the sites that now serve and did not before, or the reverse."""
         for (name, site), serves in self._serving().items():
             if serves is not before[name, site]:
                 what = "active" if serves else "standby"
                 self.state.services[name].changes.append((self.moment, site, what, by))
 
     def _settle(self) -> None:
-        """What follows at once from how things are now: who takes clients, whether the link is there."""
+        """Apply the immediate consequences of a change: update the sites that take clients, and the state of the link."""
         for name, one in self.state.services.items():
             takers = tuple(site for site in self.layout.sites if self._rules.takes(self.state, name, site))
             if not one.takers or one.takers[-1][1] != takers:

@@ -1,7 +1,7 @@
-"""The certificates of a lab: a separate CA, and one certificate for each node. The only home of trustme.
+"""The certificates of a lab: a separate CA, and one certificate for each node. Only this module imports trustme.
 
-They are for simulated devices on this machine and prove nothing about anybody. The CA is kept, so that a client that
-trusts it still does when the lab starts again.
+They are for simulated devices on this machine and are no proof of a real identity. The CA is kept on disk, so clients
+that trust it still do so when the lab starts again.
 """
 
 from __future__ import annotations
@@ -22,14 +22,14 @@ from orchestrator.files import write_private
 
 @dataclass(frozen=True, slots=True)
 class Authority:
-    """A CA. ``ca_file`` is what a client names as the only one to trust."""
+    """A CA. ``ca_file``: the CA certificate that a client must trust, and no other."""
 
     ca_file: Path
     _ca: CA
 
     @classmethod
     def at(cls, directory: Path, *, name: str = "ca") -> Authority:
-        """The CA kept in ``directory``, made there first if there is none. Raises ``DefinitionError``."""
+        """The CA from ``directory``. It is created if it does not exist. Raises ``DefinitionError``."""
         ca_file, key_file = directory / f"{name}.pem", directory / f"{name}.key"
         with _alone_in(directory):
             if not (ca_file.exists() and key_file.exists()):
@@ -42,7 +42,7 @@ class Authority:
             raise DefinitionError(f"the lab's CA {ca_file} cannot be used: {error}", hint="delete it") from error
 
     def server_context(self, address: str) -> ssl.SSLContext:
-        """What a server at the IP address ``address`` proves itself with."""
+        """The TLS context, with a certificate, for a server at the IP address ``address``."""
         context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
         context.minimum_version = ssl.TLSVersion.TLSv1_2
         self._ca.issue_cert(address, common_name=address).configure_cert(context)
@@ -51,7 +51,8 @@ class Authority:
 
 @contextmanager
 def _alone_in(directory: Path) -> Iterator[None]:
-    """Two that start at once would each write a key and a certificate, and what is kept might be one of either."""
+    """Lock the directory. Two processes that start at once would otherwise mix the key of one with the certificate of the
+    other."""
     handle = os.open(directory, os.O_RDONLY)
     try:
         fcntl.flock(handle, fcntl.LOCK_EX)

@@ -1,7 +1,7 @@
 """An HTTP server on a loopback address, for simulated devices: keep-alive, TLS, latency, and answers that go wrong.
 
-What a request means is its ``handler``'s business; nothing here knows SEMP. It must never listen on an address that
-others can reach, and never sleep without listening for the order to stop.
+The ``handler`` interprets requests. Nothing here depends on SEMP. The server must never listen on an address that
+other machines can reach. It must never sleep without checking for the order to stop.
 """
 
 from __future__ import annotations
@@ -18,17 +18,17 @@ from typing import Any, Literal
 
 from orchestrator.errors import AdapterError
 
-# The outcome of an answer on its way; the request has been obeyed, or lost, by then.
+# What happens to an answer in transit. By then the request was obeyed or lost.
 Mishap = Literal["drop", "cut", "freeze"]
 
 BODY_MAX = 1_048_576
-_FROZEN_GLANCE_S = 0.05  # how often a frozen answer looks whether anybody still waits for it
+_FROZEN_GLANCE_S = 0.05  # how often a frozen answer checks whether the client still waits
 _IDLE_S = 120.0
 
 
 @dataclass(frozen=True, slots=True)
 class Incoming:
-    """A request. ``target`` is as it came; headers have lower-case names."""
+    """A request. ``target`` is unchanged. Header names are lower case."""
 
     method: str
     target: str
@@ -39,7 +39,8 @@ class Incoming:
 
 @dataclass(frozen=True, slots=True)
 class Outgoing:
-    """An answer. ``drop``: none at all; ``cut``: half of it; ``freeze``: never, while the client waits."""
+    """An answer. ``mishap``: ``drop`` sends nothing, ``cut`` sends half, ``freeze`` sends nothing while the client
+    waits."""
 
     status: int
     body: bytes = b""
@@ -52,7 +53,7 @@ Handler = Callable[[Incoming], Outgoing]
 
 
 class HttpServer:
-    """Serves ``handler`` on ``host``. ``port`` 0 takes a free one, kept for later starts.
+    """Serves ``handler`` on ``host``. ``port`` 0 takes a free port and keeps it for later starts.
 
     ``admits`` false: connections are closed silently. A handler that raises ``AdapterError`` breaks its
     connection. Start and stop may alternate.
@@ -77,7 +78,7 @@ class HttpServer:
         self._thread: threading.Thread | None = None
 
     def start(self) -> None:
-        """Listen. Raises ``OSError``. Does nothing when it listens already."""
+        """Listen. Raises ``OSError``. Does nothing if the server already listens."""
         if self._server is not None:
             return
         server = _Server(self.address, self._handler, self._tls, self._latency_s, self._admits)
@@ -123,7 +124,7 @@ class _Server(ThreadingHTTPServer):
         super().__init__(address, _Conversation)
 
     def server_bind(self) -> None:
-        # The base class looks up the name of the host, which may take seconds and is not needed.
+        # The base class looks up the host name. That can take seconds and is not needed.
         TCPServer.server_bind(self)
         self.server_name, self.server_port = str(self.server_address[0]), int(self.server_address[1])
 
@@ -142,7 +143,7 @@ class _Server(ThreadingHTTPServer):
                     self._connections.add(connection)
             _Conversation(connection, client_address, self)
         except (OSError, AdapterError, ValueError):
-            return  # the client went away, does not trust us, or the device behind is gone
+            return  # the client is gone or does not trust the certificate, or the device is gone
         finally:
             with self._guard:
                 self._connections -= {connection, request}
@@ -193,7 +194,7 @@ class _Conversation(BaseHTTPRequestHandler):
         if answer.mishap in ("drop", "freeze"):
             self.close_connection = True
             return
-        self.send_response_only(answer.status)  # the date, too, is the device's to tell
+        self.send_response_only(answer.status)  # the handler sets the date, because the device has its own clock
         self.send_header("Content-Type", answer.content_type)
         self.send_header("Content-Length", str(len(answer.body)))
         for name, value in answer.headers.items():
@@ -204,7 +205,7 @@ class _Conversation(BaseHTTPRequestHandler):
         self.wfile.write(answer.body[: len(answer.body) // 2] if answer.mishap == "cut" else answer.body)
 
     def _freeze(self) -> None:
-        """Say nothing until the client, or the server, has enough."""
+        """Send nothing until the client disconnects or the server stops."""
         connection: socket.socket = self.connection
         connection.settimeout(_FROZEN_GLANCE_S)
         while not self.server.is_over.is_set():
@@ -217,4 +218,4 @@ class _Conversation(BaseHTTPRequestHandler):
                 return
 
     def log_message(self, format: str, *args: Any) -> None:
-        """The device's own log is the witness; nothing is printed."""
+        """Print nothing: the device has its own log."""

@@ -1,4 +1,4 @@
-"""Starts simulated sites again, in the shape they have: those that a lab keeps in its directory, of any family."""
+"""Resets the simulated sites in a lab's directory, of any family. Their layout stays the same."""
 
 from __future__ import annotations
 
@@ -16,19 +16,19 @@ from simulator.world.store import WorldFile
 
 
 def kept_worlds(directory: Path) -> list[Path]:
-    """The files of the worlds that are kept there."""
+    """The files of the worlds in the directory."""
     return [directory / name for name in _ANEW if (directory / name).exists()]
 
 
 def start_anew(path: Path, clock: Clock) -> str:
-    """Start this world again; what it is like then. Raises ``Unreachable`` for a damaged file."""
+    """Reset this world. Returns a description of its new state. Raises ``Unreachable`` for a damaged file."""
     fresh, what = _ANEW[path.name](path, clock)
     _replace(path, fresh)
     return what
 
 
 def start_embedded_anew(path: Path, clock: Clock) -> None:
-    """Start the embedded pair again."""
+    """Reset the embedded pair."""
     _replace(path, World(embedded_layout(), clock))
 
 
@@ -52,7 +52,7 @@ _ANEW: dict[str, Callable[[Path, Clock], tuple[Kept, str]]] = {
 
 
 def _replace(path: Path, fresh: Kept) -> None:
-    """Put a new world into the place of the one in ``path``, whoever uses it meanwhile."""
+    """Replace the world in ``path`` with a new one, also while other processes use it."""
     file = WorldFile(path)
     file.lock()
     try:

@@ -1,6 +1,6 @@
-"""Editions by their names: what a person types, ``slow-line=60``, as what it changes. An unknown name is refused.
+"""Editions by name: maps a typed text such as ``slow-line=60`` to its change. An unknown name is refused.
 
-Nothing here knows what an edition does to a device; ``editions`` and ``amps.editions`` have the two lists.
+This module does not depend on the effect of an edition. ``editions`` and ``amps.editions`` have the two lists.
 """
 
 from __future__ import annotations
@@ -17,9 +17,9 @@ PLAIN = "plain"  # no edition at all
 
 @dataclass(frozen=True, slots=True)
 class Named(Generic[ChangeT]):
-    """One edition. ``sentence``: how its devices differ. ``make`` gives the change for a number.
+    """One edition. ``sentence``: the difference of its devices. ``make``: returns the change for a number.
 
-    ``number``: the number if none is typed; None for an edition that takes none.
+    ``number``: the default number. None for an edition without a number.
     """
 
     name: str
@@ -30,7 +30,7 @@ class Named(Generic[ChangeT]):
 
 @dataclass(frozen=True, slots=True)
 class Catalogue(Generic[ChangeT]):
-    """The editions of one family of devices; ``devices`` is what they are called."""
+    """The editions of one family of devices. ``devices``: the name of these devices."""
 
     devices: str
     entries: Sequence[Named[ChangeT]]
@@ -43,7 +43,7 @@ class Catalogue(Generic[ChangeT]):
         return [self._change(text) for text in wanted]
 
     def lines(self) -> list[str]:
-        """One line an edition: its name, and its sentence."""
+        """One line per edition: its name and its sentence."""
         width = max(len(_spelled(one)) for one in self.entries)
         return [f"{_spelled(one):<{width}}  {one.sentence}" for one in self.entries]
 

@@ -1,7 +1,7 @@
-"""The command log of one node: every line it received, in order, from whom, and in which mode.
+"""The command log of one node: every line it received, in order, with its user and mode.
 
-It is the witness of tests ("a dry-run sent nothing that changes"), so it records before a line is obeyed and never
-leaves one out. It must not decide anything.
+Tests use it as proof ("a dry-run sent no changes"). So it records every line before the line is
+obeyed. The log must not decide anything.
 """
 
 from __future__ import annotations
@@ -18,15 +18,15 @@ from orchestrator.clock import Clock, iso
 
 Kind = Literal["show", "mode", "change", "answer", "invalid", "empty"]
 _APPENDING = os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC | os.O_NOFOLLOW
-RECORDS_KEPT = 200_000  # a lab may run for days; the file, if asked for, keeps all
+RECORDS_KEPT = 200_000  # a limit, because a lab may run for days (the optional file keeps all records)
 
 
 @dataclass(frozen=True, slots=True)
 class CommandRecord:
-    """One line. ``moment`` is seconds since the epoch; ``mode`` is ``exec``, ``enabled`` or ``configure/…``.
+    """One line. ``moment`` is seconds since the epoch. ``mode`` is ``exec``, ``enabled`` or ``configure/…``.
 
-    ``kind`` is how the CLI understood it: it reads, changes modes or settings of the session, changes the node,
-    answers a question, is no command, or is empty.
+    ``kind`` is the CLI's classification: ``show`` reads, ``mode`` changes the mode or settings of the session, ``change``
+    changes the node, ``answer`` answers a question, ``invalid`` is not a command, ``empty`` is an empty line.
     """
 
     moment: float
@@ -49,13 +49,13 @@ class CommandLog:
         self._sessions = 0
 
     def new_session(self) -> int:
-        """A number for one more session, from 1."""
+        """The number of a new session, from 1."""
         with self._guard:
             self._sessions += 1
             return self._sessions
 
     def record(self, *, user: str, origin: str, session: int, mode: str, kind: Kind, line: str) -> None:
-        """Write down a line that arrived just now."""
+        """Record a line that arrived now."""
         with self._guard:
             record = CommandRecord(self._clock.now(), user, origin, session, mode, kind, line)
             self._records.append(record)
@@ -65,7 +65,7 @@ class CommandLog:
 
     @property
     def sessions(self) -> int:
-        """How many sessions there have been."""
+        """The number of sessions so far."""
         with self._guard:
             return self._sessions
 
@@ -82,5 +82,5 @@ class CommandLog:
 
     @property
     def changes(self) -> tuple[str, ...]:
-        """The received lines that would change the node, obeyed or refused, oldest first."""
+        """The received lines with changes of the node, obeyed or refused, oldest first."""
         return tuple(record.line for record in self.records if record.kind == "change")

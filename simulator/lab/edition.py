@@ -1,7 +1,8 @@
-"""What is not the same on every appliance, or is not known of any: gathered here, so that no layout decides it alone.
+"""All values that differ between appliances or are unknown. They are collected here, so that no layout decides them
+itself.
 
-Each value names its source. Where there is none it is an assumption, and says so; a reader of the CLI that depends on
-an assumption is wrong, which is what the other values of a field are for in tests.
+Each value names its source, or is marked as an assumption. A reader of the CLI must not depend on an assumption. Tests
+check this with the other values of a field.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from typing import Literal
 from simulator.lab.pace import PROMPT, Pace
 from simulator.solace.appliance import PlatformView, RedundancyView, VpnReplication
 
-# The words after ``show`` and the lines to print, to the lines that are printed instead.
+# From the words after ``show`` and the lines to print, to the lines that are printed instead.
 Printing = Callable[[Sequence[str], Sequence[str]], Sequence[str]]
 
 
@@ -35,10 +36,10 @@ def _same_platform(platform: PlatformView) -> PlatformView:
 
 @dataclass(frozen=True, slots=True)
 class Views:
-    """How a node differs in what it reports of itself, over the CLI and over SEMP alike.
+    """The differences in a node's reports about itself, over the CLI and over SEMP.
 
-    ``router``: the name in its prompt, and that of its mates. ``asks_spool``: without the active spool it refuses to show
-    a queue; the plain lab shows an empty one.
+    ``router``: changes the name in its prompt, and those of its mates. ``asks_spool``: without the active spool the node
+    refuses to show a queue. The plain lab shows an empty queue.
     """
 
     router: Callable[[str], str] = _same_name
@@ -50,35 +51,35 @@ class Views:
 
 @dataclass(frozen=True, slots=True)
 class Edition:
-    """How one version of the appliance speaks."""
+    """The outputs of one version of the appliance."""
 
     version: str
-    # docs/sources/solace-procedure.md, controlled 1, shows the table with A C B R Q S M T; uncontrolled 4.5 adds a W
-    # that its own legend does not explain.
+    # docs/sources/solace-procedure.md, controlled 1, shows the table with A C B R Q S M T. Uncontrolled 4.5 adds a W
+    # that is not in its legend.
     replication_letters: str
-    # Groups of one dash in the rule under these letters; the procedure has nine of them under eight letters.
+    # The number of single dashes in the rule under these letters. The procedure has nine dashes under eight letters.
     replication_rule: int
     # Newer legends give "-=N/A" for A, C and M as well.
     legend_says_not_applicable: bool
-    # Newer versions tell in `show redundancy` whether the group is up and which role the node has (sample, 10.25).
+    # In newer versions `show redundancy` shows whether the group is up, and the role of the node (sample, 10.25).
     redundancy_tells_status: bool
-    # Long tables repeat header and rule, paging off or on (docs/sources/solace.md, 3.1). Assumption: after this many
-    # rows.
+    # Long tables repeat header and rule, with or without paging (docs/sources/solace.md, 3.1). Assumption: after this
+    # many rows.
     header_every: int = 20
-    # Commands that ask before they act (docs/sources/solace.md, 3.1). Assumption: completing a transaction is not
-    # among them.
+    # Commands that ask before they act (docs/sources/solace.md, 3.1). Assumption: completing a transaction does not ask.
     asks: frozenset[str] = frozenset({"service msg-backbone shutdown"})
-    # Assumption: the answer to a question is a line. "key" acts on the first key; an Enter is then an empty line.
+    # Assumption: the answer to a question is a line. With "key" the first key is the answer, and an Enter after it is an
+    # empty line.
     question_takes: Literal["line", "key"] = "line"
-    # Assumption: a `show` of one unknown name is refused. False: an empty table, as in SEMP v1
+    # Assumption: a `show` of a single unknown name is refused. False: an empty table, as in SEMP v1
     # (docs/sources/solace.md, 2.4).
     is_unknown_name_refused: bool = True
-    # Assumption: only the words "invalid command" are known (docs/sources/solace.md, 3.1), the layout of the message
-    # is not.
+    # Assumption: the layout of the message. Only the words "invalid command" are known (docs/sources/solace.md, 3.1).
     invalid: str = "Invalid command input"
-    # Assumption: no source tells what a session with too low a level is answered.
+    # Assumption: the answer to a session with a too low level is not documented.
     forbidden: str = "Error: access level is too low for this command"
-    # The word between "Solace PubSub+" and "Version": of software its edition (docs/sources/solace-cli.md, 1).
+    # The word between "Solace PubSub+" and "Version". A software broker has its edition there
+    # (docs/sources/solace-cli.md, 1).
     product: str = "Appliance"
     views: Views = Views()
     prints: tuple[Printing, ...] = ()
@@ -86,7 +87,7 @@ class Edition:
 
     @property
     def banner(self) -> str:
-        """What a login is greeted with: the shape of the captured one, the licence lines our own."""
+        """The greeting of a login. Its form is that of the captured login. The licence lines are our own."""
         return (
             f"\nSolace PubSub+ {self.product} Version {self.version}\n"
             "\n"
@@ -98,13 +99,13 @@ class Edition:
         )
 
     def printed(self, words: Sequence[str], lines: Sequence[str]) -> Sequence[str]:
-        """What is printed in place of ``lines``, the answer to ``show`` and these words."""
+        """The lines that are printed instead of ``lines``, the answer to ``show`` and these words."""
         for change in self.prints:
             lines = change(words, lines)
         return lines
 
     def asking_also(self, *commands: str) -> Edition:
-        """The same, with more commands that ask first."""
+        """The same edition, with more commands that ask before they act."""
         return replace(self, asks=self.asks | set(commands))
 
 

@@ -1,8 +1,8 @@
-"""The editions of the simulated appliances: answers of a real broker that differ from those of the plain lab.
+"""The editions of the simulated appliances: answers of real brokers that differ from those of the plain lab.
 
-Each changes one thing, where text and JSON are made. How a device answers is here; what happens to it (its spool is not
-ready, a role is set back) is a fault of the world. Sources: docs/sources/solace-cli.md, by section. An edition
-without a source is an assumption, and says so. A reader must pass with each of them.
+Each edition changes one property of the text and JSON answers. Events of a device (its spool is not ready, a role is
+set back) are faults of the world, not editions. Sources: docs/sources/solace-cli.md, by section. An edition without a
+source is marked as an assumption. A reader must work with each edition.
 """
 
 from __future__ import annotations
@@ -19,9 +19,9 @@ from simulator.solace.appliance import PlatformView, RedundancyView, VpnReplicat
 Change = Callable[[Edition], Edition]
 
 _RULE = re.compile(r"-{2,}(?: -+)*")
-# In place of an empty table. Assumption: the words.
+# Printed instead of an empty table. Assumption: the words.
 _SENTENCE = "No matching objects found."
-# One spelling to the other (sections 7 and 11).
+# From the older to the newer spelling (sections 7 and 11).
 _LABELS = {
     "Reject Msg To Sender On Discard": "Reject Msg to Sender on Discard",
     "Max Message Count": "Max Queue Messages",
@@ -32,17 +32,17 @@ _LABEL = re.compile(r"(?P<label>\S[^:]*?)(?P<blanks> *):(?P<more> *)(?P<value>.*
 
 
 def with_editions(edition: Edition, names: Iterable[str]) -> Edition:
-    """``edition`` with what the named ones change, in their order. Raises ``DefinitionError`` with the list."""
+    """``edition`` with the changes of the named editions, in order. Raises ``DefinitionError`` with the list."""
     for change in APPLIANCES.chosen(names):
         edition = change(edition)
     return edition
 
 
-# What is printed
+# Printed lines
 
 
 def _empty(instead: Callable[[Sequence[str]], Sequence[str]]) -> Change:
-    """``instead`` of the table of ``show transaction`` when it has no row."""
+    """Print ``instead`` of the table of ``show transaction`` if the table has no rows."""
 
     def printing(words: Sequence[str], lines: Sequence[str]) -> Sequence[str]:
         rules = [number for number, line in enumerate(lines) if _RULE.fullmatch(line)]
@@ -54,7 +54,7 @@ def _empty(instead: Callable[[Sequence[str]], Sequence[str]]) -> Change:
 
 
 def _without_legend(lines: Sequence[str]) -> Sequence[str]:
-    """From the header on, which is the two lines above the rule. The detail form has none."""
+    """The table from its header on, the two lines above the rule. The detail form has no rule and stays unchanged."""
     rule = next((number for number, line in enumerate(lines) if _RULE.fullmatch(line)), None)
     return lines if rule is None else lines[max(0, rule - 2) :]
 
@@ -68,7 +68,7 @@ def _spelled_otherwise(line: str) -> str:
     other = _LABELS.get(found["label"]) if found else None
     if found is None or other is None:
         return line
-    # The colon, or the value behind it, stays in its column.
+    # The colon, or the value after it, stays in its column.
     width = len(found["label"]) - len(other)
     if found["blanks"]:
         return f"{other}{' ' * max(1, len(found['blanks']) + width)}:{found['more']}{found['value']}"
@@ -76,8 +76,8 @@ def _spelled_otherwise(line: str) -> str:
 
 
 def _heuristic(words: Sequence[str], lines: Sequence[str]) -> Sequence[str]:
-    """Assumption: the word, after what the documentation calls such a transaction. The table keeps its letters, which are
-    known from docs/sources/solace-procedure.md, controlled 4 (docs/sources/solace-cli.md, 14)."""
+    """Assumption: the word, taken from the documentation's term for such a transaction. The letters of the table
+    stay, because docs/sources/solace-procedure.md, controlled 4, shows them (docs/sources/solace-cli.md, 14)."""
     if words[0] != "transaction":
         return lines
     return ["State: HEURISTICALLY-COMPLETED" if line == "State: COMPLETE" else line for line in lines]
@@ -87,7 +87,7 @@ def _printing(printing: Printing) -> Change:
     return lambda edition: replace(edition, prints=(*edition.prints, printing))
 
 
-# What a node reports of itself
+# Reports of a node about itself
 
 
 def _views(change: Callable[[Views], Views]) -> Change:
@@ -127,11 +127,11 @@ def _software(edition: Edition) -> Edition:
 
 
 def _container(name: str) -> str:
-    """Twelve hexadecimal digits, as a container's host name has them (section 21)."""
+    """Twelve hexadecimal digits, as in the host name of a container (section 21)."""
     return sha256(name.encode()).hexdigest()[:12]
 
 
-# How fast
+# Pace
 
 
 def _slow_login(seconds: float) -> Change:

@@ -1,4 +1,4 @@
-"""What every lab needs of its folder: its ports and editions, and a copy of its inventory."""
+"""The folder of a lab: keeps its ports and editions, and writes a copy of its inventory."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _EDITIONS_FILE = "editions.json"
 
 
 def usable_folder(directory: Path) -> None:
-    """Make the lab's folder, if it is not there. Raises ``DefinitionError``."""
+    """Create the lab's folder if it does not exist. Raises ``DefinitionError``."""
     try:
         directory.mkdir(mode=0o700, parents=True, exist_ok=True)
     except OSError as error:
@@ -23,13 +23,13 @@ def usable_folder(directory: Path) -> None:
 
 
 def kept_ports(directory: Path) -> dict[str, int]:
-    """The ports of the lab that was here before, those that are free, by the names that ``keep`` was given. A resumed
-    run connects to its sites there, since it uses the inventory that it started with."""
+    """The ports of the earlier lab in this folder that are free now, by the names given to ``keep``. The next lab
+    must reuse them, because a resumed run still uses the inventory with these ports."""
     try:
         kept = json.loads((directory / _PORTS_FILE).read_text(encoding="utf-8"))
         return {name: port for name, port in kept.items() if _is_free(port)}
     except (OSError, ValueError, AttributeError, TypeError):
-        return {}  # no file, or none of ours: then any port will do
+        return {}  # no file, or an unknown format: any port is fine
 
 
 def _is_free(port: int) -> bool:
@@ -43,14 +43,14 @@ def _is_free(port: int) -> bool:
 
 
 def editions_of(directory: Path, family: str, typed: Sequence[str]) -> tuple[str, ...]:
-    """The editions that were typed, or, without any, those of the lab of this ``family`` that was here before."""
+    """The typed editions. Without any, the editions of the earlier lab of this ``family`` in this folder."""
     return tuple(typed) or _kept_editions(directory).get(family, ())
 
 
 def keep(
     directory: Path, ports: Mapping[str, int], editions: Mapping[str, Sequence[str]], inventory: Path, copy: Path
 ) -> None:
-    """Keep ``ports`` and ``editions``, by family, for the next lab in this folder; write the inventory to ``copy`` too.
+    """Save ``ports`` and ``editions`` (by family) for the next lab in this folder. Also write the inventory to ``copy``.
     Raises ``DefinitionError``."""
     _keep(directory / _PORTS_FILE, ports)
     _keep(directory / _EDITIONS_FILE, {**_kept_editions(directory), **editions})
@@ -62,7 +62,7 @@ def _kept_editions(directory: Path) -> dict[str, tuple[str, ...]]:
         kept = json.loads((directory / _EDITIONS_FILE).read_text(encoding="utf-8"))
         return {family: tuple(map(str, names)) for family, names in kept.items()}
     except (OSError, ValueError, AttributeError, TypeError):
-        return {}  # no file, or none of ours: then the lab is plain
+        return {}  # no file, or an unknown format: the lab has no editions
 
 
 def _keep(path: Path, what: Mapping[str, object]) -> None:
@@ -73,7 +73,7 @@ def _keep(path: Path, what: Mapping[str, object]) -> None:
 
 
 def _write_copy(written: Path, wanted: Path) -> None:
-    """The same file once more, where the operator wants it. Raises ``DefinitionError``."""
+    """Copy the file to the path that the operator named. Raises ``DefinitionError``."""
     if wanted.resolve() == written.resolve():
         return
     try:

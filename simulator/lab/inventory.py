@@ -1,7 +1,7 @@
-"""The files of a running lab: inventories that name its nodes, and the password that they refer to.
+"""The files of a running lab: inventories with its nodes, and the password file that the inventories refer to.
 
-All are written whole or not at all, and are readable by their owner only. The YAML is written as text, every value
-in double quotes (JSON strings are YAML), because this package must not import a YAML library.
+All writes are atomic, and only the owner can read the files. The YAML is written as text, with every value in double
+quotes (JSON strings are YAML), because this package must not import a YAML library.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _HEAD = """\
 
 @dataclass(frozen=True, slots=True)
 class Node:
-    """A node as an inventory lists it. ``host_key`` is ``<type> <base64>``; over SEMP there is none."""
+    """A node as an inventory lists it. ``host_key`` is ``<type> <base64>``, or empty for SEMP."""
 
     name: str
     address: str
@@ -35,7 +35,7 @@ class Node:
 
 @dataclass(frozen=True, slots=True)
 class Way:
-    """How both sites are spoken to by one adapter. ``options`` say how its ports are spoken to."""
+    """The connection of one adapter to both sites. ``options``: the adapter's options for its ports."""
 
     adapter: str
     sites: Mapping[str, Sequence[Node]]
@@ -50,7 +50,7 @@ def inventory_text(
     password_file: Path,
     editions: Sequence[str] = (),
 ) -> str:
-    """The inventory as YAML. The first site is the home site of the pair, the first way the one that is asked first."""
+    """The inventory as YAML. The first site is the home site of the pair. The first way is the preferred one."""
     first, *further = ways
     lines = [_HEAD + editions_line(editions) + "sites:"]
     for site in first.sites:
@@ -80,7 +80,7 @@ def inventory_text(
 
 
 def editions_line(editions: Sequence[str]) -> str:
-    """The comment that names the editions of the lab; empty without any."""
+    """The comment with the editions of the lab, or "" without editions."""
     return f"# Editions: {' '.join(editions)}\n" if editions else ""
 
 
@@ -104,8 +104,8 @@ def _quoted(value: str) -> str:
 
 
 def write_private(path: Path, text: str) -> None:
-    """Put ``text`` into ``path``, mode 0600, at once: a reader sees the old file or the new one."""
-    handle, unfinished = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")  # mkstemp makes it 0600
+    """Write ``text`` to ``path`` atomically, mode 0600: a reader sees the old file or the new one."""
+    handle, unfinished = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")  # mkstemp sets mode 0600
     try:
         with os.fdopen(handle, "w", encoding="utf-8") as file:
             file.write(text)

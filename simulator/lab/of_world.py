@@ -1,7 +1,7 @@
-"""The lab of a world: its nodes served with the faults that were scripted for them.
+"""The lab of a world: serves its nodes with their scripted faults.
 
-State faults happen in the world by themselves. Faults of an answer are made to happen here, on the wire. Nothing here
-checks the world's account.
+The world itself applies state faults. This module applies the faults of answers, on the wire. Nothing here checks the
+world's account.
 """
 
 from __future__ import annotations
@@ -41,10 +41,10 @@ def serve_world(
     credentials: Credentials | None = None,
     settings: LabSettings | None = None,
 ) -> Lab:
-    """Every node of ``world`` on a separate port; the inventory lists its replicated message VPNs.
+    """Serve every node of ``world`` on a separate port. The inventory lists the replicated message VPNs.
 
-    Of ``settings``, what ties a lab to its world (``hold``, ``reachable``, ``approve``, ``services``) is filled in
-    here. Raises ``DefinitionError``.
+    This function sets the ``settings`` that connect a lab to its world: ``hold``, ``reachable``, ``approve``,
+    ``services``. Raises ``DefinitionError``.
     """
     layout = world.layout
     how = settings if settings is not None else LabSettings()
@@ -72,8 +72,8 @@ def _approves(world: World, site: str) -> bool:
 
 
 class FaultyAppliance:
-    """A node of a world, behind the faults of its answers (``faults.GRAMMAR``), changed by ``views``. Use it with the
-    world held."""
+    """A node of a world with the faults of its answers (``faults.GRAMMAR``) and the changes of ``views``. Use it only
+    within a ``request`` of the world."""
 
     def __init__(self, world: World, site: str, node: str, views: Views | None = None) -> None:
         self._world = world
@@ -129,7 +129,7 @@ class FaultyAppliance:
         return self._node.messages(vpn, kind, name, after, count)
 
     def platform(self) -> PlatformView:
-        # Its clock stamps each answer, so this is nothing that a person asked for.
+        # Not a reading that faults can hit, because each answer needs the node's clock.
         found = self._node.platform()
         return self._views.platform(replace(found, mate_router=self._views.router(found.mate_router)))
 
@@ -162,18 +162,18 @@ class FaultyAppliance:
             self._node.delete_transaction(vpn, xid)
 
     def take_spoilt(self) -> AnswerMishap | None:
-        """The outcome of the answer to the line that was just obeyed."""
+        """The fault of the answer to the last obeyed line. Each fault is returned once."""
         spoilt, self._spoilt = self._spoilt, None
         return spoilt
 
     def _read(self, name: str, *vpns: str) -> None:
-        # One line may read many message VPNs; its answer goes wrong once.
+        # One line may read many message VPNs, but its answer can have only one fault.
         fault = None if self._spoilt else self._world.answer_fault(Seen("read", self._site, name, vpns))
         if fault is not None:
             self._spoilt = "shortened" if fault.kind == "truncate reply" else _mishap(fault)
 
     def _arrives(self, action: str, vpn: str, args: Mapping[str, str]) -> bool:
-        """Is the command obeyed now? If not, it is lost, or still on its way."""
+        """Is the command obeyed now? If not, it is lost or delayed."""
         vpns = (vpn,) if vpn else self._world.vpn_names
         fault = self._world.answer_fault(Seen("command", self._site, action, vpns, args))
         if fault is None:
@@ -189,7 +189,7 @@ def _mishap(fault: AnswerFault) -> AnswerMishap:
         case "lose reply":
             return "drop-after"
         case "truncate reply":
-            return "cut-short"  # the empty answer to a command can be cut only together with its prompt
+            return "cut-short"  # a command has an empty answer, so only its prompt can be cut
         case "garbage reply":
             return "garbage"
         case _:

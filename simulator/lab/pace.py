@@ -1,6 +1,6 @@
-"""How fast one node answers, where an edition says so: a slow login, one slow line, connections that stop answering.
+"""The speed of a node's answers, set by editions: a slow login, one slow line, connections that stop answering.
 
-Each node waits by itself: its waits must end when the lab stops, and must not hold anything of the world.
+Each node waits separately. Its waits must end when the lab stops, and must not hold a lock of the world.
 """
 
 from __future__ import annotations
@@ -13,15 +13,15 @@ from dataclasses import dataclass
 from simulator.http.server import Handler, Incoming, Outgoing
 from simulator.ssh.shell import Shell, Spoilt, Wants
 
-_QUEUE = "show queue "  # the reading that the slow line is: over the CLI, and over SEMP
+_QUEUE = "show queue "  # the slow line is a reading of a queue: over the CLI or over SEMP
 _QUEUE_OVER_SEMP = "/queues/"
 
 
 @dataclass(frozen=True, slots=True)
 class Pace:
-    """``login_s``: how many seconds a login takes. ``line_s``: how many seconds a node takes for its first reading of a
-    queue; the further ones are quick. ``answers_max``: after so many answers a connection stops answering, and is not
-    closed; 0 for no limit."""
+    """``login_s``: seconds for a login. ``line_s``: seconds for a node's first reading of a queue. Later readings are
+    fast. ``answers_max``: the number of answers after which a connection stops answering but stays open. 0 means no
+    limit."""
 
     login_s: float = 0.0
     line_s: float = 0.0
@@ -32,27 +32,27 @@ PROMPT = Pace()
 
 
 class NodePace:
-    """The pace of one node, over all its sessions. ``wait`` sleeps for so many seconds, or until the lab stops."""
+    """The pace of one node, over all its sessions. ``wait`` sleeps for the given seconds, or until the lab stops."""
 
     def __init__(self, pace: Pace, wait: Callable[[float], object]) -> None:
         self._pace = pace
         self._wait = wait
         self._guard = threading.Lock()
         self._has_been_slow = False
-        self._answers: Counter[str] = Counter()  # over HTTP, by the client's end of the connection
+        self._answers: Counter[str] = Counter()  # HTTP answers, by the client's address and port
 
     def log_in(self) -> None:
-        """Take the time of a login."""
+        """Wait for the duration of a login."""
         if self._pace.login_s:
             self._wait(self._pace.login_s)
 
     def shell(self, inner: Shell) -> Shell:
-        """``inner`` at this pace."""
+        """The shell ``inner`` at this pace."""
         is_plain = not self._pace.line_s and not self._pace.answers_max
         return inner if is_plain else _PacedShell(inner, self, self._pace.answers_max)
 
     def handler(self, inner: Handler) -> Handler:
-        """``inner`` at this pace."""
+        """The handler ``inner`` at this pace."""
 
         def answer(request: Incoming) -> Outgoing:
             if self._is_silent(request.peer):
@@ -64,7 +64,7 @@ class NodePace:
         return answer
 
     def be_slow_once(self) -> None:
-        """Take the time of the one slow line, the first time."""
+        """At the first call, wait for the duration of the slow line."""
         with self._guard:
             is_first, self._has_been_slow = not self._has_been_slow, True
         if is_first and self._pace.line_s:

@@ -20,14 +20,14 @@ from simulator.lab.server import Lab, LabSettings
 from simulator.solace.faults import FAULTS
 from simulator.solace.world import World
 
-# What keeps the sites in a lab's directory.
+# The file of the sites' world in a lab's directory.
 WORLD_FILE = "world.json"
 
 
 @dataclass(frozen=True, slots=True)
 class SolacePair:
-    """``latency_ms``: before each answer. ``adapter``: ``both``, or the name of the one that the inventory uses; SEMP is
-    served when it is used. ``plain_http``: SEMP without TLS. ``ha``: two nodes a site."""
+    """``latency_ms``: the delay before each answer. ``adapter``: the adapter in the inventory, or ``both``. SEMP is
+    served if the inventory uses it. ``plain_http``: SEMP without TLS. ``ha``: two nodes per site."""
 
     latency_ms: float
     adapter: str
@@ -36,7 +36,7 @@ class SolacePair:
 
     @property
     def semp(self) -> Scheme | None:
-        """How SEMP is served; None: it is not."""
+        """The scheme of SEMP, or None if SEMP is not served."""
         return None if self.adapter == "solace-cli" else "http" if self.plain_http else "https"
 
     @contextmanager
@@ -97,7 +97,7 @@ def _inventory_of(lab: Lab, adapter: str) -> Path:
 
 
 def _doors(lab: Lab, site: str, node: str, semp: Scheme | None) -> list[str]:
-    """How a node is reached: over SSH, and over SEMP where that is served."""
+    """The addresses of a node: the SSH command, and the SEMP URL if SEMP is served."""
     host, port = lab.address(site, node)
     lines = [f"ssh -p {port} {lab.credentials.username}@{host}"]
     if semp is not None:
@@ -129,7 +129,7 @@ _WORDS = {
 
 
 def _lab_world(directory: Path, clock: Clock, *, ha: bool) -> World:
-    """The world of the lab's directory, as it was left, or a new one."""
+    """The saved world of the lab's directory, or a new world."""
     world_file = directory / WORLD_FILE
     usable_folder(directory)
     if not world_file.exists():

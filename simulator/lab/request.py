@@ -1,4 +1,4 @@
-"""What a lab is asked for, whatever its family, and what it answers once its sites are served."""
+"""The request to a lab of any family, and its answer when the sites are served."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from pathlib import Path
 
 @dataclass(frozen=True, slots=True)
 class LabRequest:
-    """``directory`` holds what the lab makes; ``inventory``: where a copy of its inventory is written. ``editions``: as
-    typed; none: those of the lab that was here before."""
+    """``directory``: the folder of the lab's files. ``inventory``: the path for a copy of its inventory. ``editions``: as
+    typed. If empty, those of the earlier lab in this folder."""
 
     directory: Path
     inventory: Path
@@ -20,7 +20,7 @@ class LabRequest:
 
 @dataclass(frozen=True, slots=True)
 class LabUp:
-    """The sites are served. ``lines``: how each is reached, and commands to try."""
+    """The sites are served. ``lines``: the address of each site, and commands to try."""
 
     editions: Sequence[str]
     lines: Sequence[str]

@@ -1,7 +1,7 @@
-"""The lab: an SSH server, and perhaps SEMP, for each simulated node, on this machine's loopback address only.
+"""The lab: an SSH server, and optionally SEMP, for each simulated node, only on this machine's loopback address.
 
-It writes an inventory that pins every host key and refers to the password by file, so that the real adapters can be
-pointed at it like at any site. It must not know what drives the appliances, and never listens on another address.
+It writes an inventory that pins every host key and refers to the password by file. So the real adapters can use the
+lab like any site. The lab must not depend on the implementation of the appliances. It never listens on another address.
 """
 
 from __future__ import annotations
@@ -38,10 +38,10 @@ _FILE_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,62}")
 
 @dataclass(frozen=True, slots=True)
 class Credentials:
-    """The one account of a lab. Without a password of yours, one is made up at each start.
+    """The only account of a lab. Without a given password, each start generates one.
 
-    ``public_keys`` are ``<type> <base64>``, ``token`` is a bearer token for SEMP. ``level`` ``read-only`` cannot enter
-    configure and admin, nor change anything over SEMP.
+    ``public_keys`` are ``<type> <base64>``. ``token`` is a bearer token for SEMP. With ``level`` ``read-only`` the
+    account cannot enter configure or admin mode, and cannot change anything over SEMP.
     """
 
     username: str = "operator"
@@ -53,17 +53,18 @@ class Credentials:
 
 @dataclass(frozen=True, slots=True)
 class LabSettings:
-    """What few callers need.
+    """Settings that few callers need.
 
-    ``editions`` are the names of what ``edition`` was made of, for the inventory's reader. ``services`` are listed in its
-    pair; None means every message VPN that all nodes know. ``latency_s`` passes before each answer. ``with_sockets``
-    serves each node on a unix-domain socket too. ``with_log_files`` keeps the command logs in the directory, JSON Lines.
-    ``semp`` serves SEMP as well, with TLS or without, on ``semp_ports`` or free ones, and writes inventories for that
-    (``lab-semp.yaml``) and for both (``lab-both.yaml``).
+    ``editions``: the names of the parts of ``edition``, for the reader of the inventory. ``services``: listed in the
+    inventory's pair; None means every message VPN that all nodes know. ``latency_s``: the delay before each answer.
+    ``with_sockets``: serve each node on a unix-domain socket too. ``with_log_files``: write the command logs to the
+    directory, as JSON Lines. ``semp``: serve SEMP too, with TLS or without, on ``semp_ports`` or free ports. The lab
+    then also writes inventories for SEMP (``lab-semp.yaml``) and for both (``lab-both.yaml``).
 
-    ``hold`` is entered around everything done to an appliance; without one, a lock of the lab keeps sessions apart. A
-    node that is not ``reachable`` turns clients away and breaks their sessions; a site that does not ``approve``
-    refuses a login that would fit. ``of_world`` ties these to a world.
+    ``hold``: a context manager that is entered around every access to an appliance. Without it, a lock of the lab
+    serializes the sessions. ``reachable``: if it returns False, the node refuses clients and breaks their sessions.
+    ``approve``: if it returns False, the site refuses a login even with valid credentials. ``of_world`` connects these
+    three to a world.
     """
 
     edition: Edition = SEED
@@ -108,10 +109,10 @@ class Lab:
         credentials: Credentials | None = None,
         settings: LabSettings | None = None,
     ) -> Lab:
-        """Serve every appliance, the first site being the home site; ready when this returns.
+        """Serve every appliance. The first site is the home site. The lab is ready when this returns.
 
-        ``directory`` gets the inventory (``lab.yaml``), the password, and the host keys, which are kept for the next
-        start. A node without an entry in ``ports`` takes a free one. Raises ``DefinitionError``.
+        ``directory`` gets the inventory (``lab.yaml``), the password and the host keys. The host keys are kept for
+        the next start. A node without an entry in ``ports`` takes a free port. Raises ``DefinitionError``.
         """
         who = credentials if credentials is not None else Credentials()
         how = settings if settings is not None else LabSettings()
@@ -135,7 +136,7 @@ class Lab:
         return lab
 
     def wait(self) -> None:
-        """Serve until ``stop`` is called by another thread, or a signal raises here."""
+        """Serve until another thread calls ``stop`` or a signal handler raises in this thread."""
         self._is_over.wait()
 
     def serve_until(self, stop: threading.Event) -> None:
@@ -144,7 +145,7 @@ class Lab:
         self.stop()
 
     def stop(self) -> None:
-        """End every session and close every port. Files stay. Does nothing the second time."""
+        """End every session and close every port. Files stay. A second call does nothing."""
         for node in self._nodes.values():
             node.stop()
         self._is_over.set()
@@ -159,12 +160,12 @@ class Lab:
 
     @property
     def semp_inventory_path(self) -> Path:
-        """The inventory for SEMP; there only when that is served."""
+        """The inventory for SEMP. It exists only if the lab serves SEMP."""
         return self.inventory_path.with_name("lab-semp.yaml")
 
     @property
     def joint_inventory_path(self) -> Path:
-        """The inventory that uses SEMP, and SSH for what SEMP cannot; there only when SEMP is served."""
+        """The inventory that uses SEMP, and SSH for operations that SEMP lacks. It exists only if the lab serves SEMP."""
         return self.inventory_path.with_name("lab-both.yaml")
 
     @property
@@ -177,11 +178,11 @@ class Lab:
         return self._nodes[site, node].ssh.address
 
     def semp_address(self, site: str, node: str) -> tuple[str, int]:
-        """Host and port of a node's SEMP. Raises ``DefinitionError`` when none is served."""
+        """Host and port of a node's SEMP. Raises ``DefinitionError`` if the lab serves no SEMP."""
         return self._nodes[site, node].served_semp.address
 
     def semp_sessions(self, site: str, node: str) -> int:
-        """How many SEMP sessions a node has open. Raises ``DefinitionError`` when it serves none."""
+        """The number of open SEMP sessions of a node. Raises ``DefinitionError`` if the lab serves no SEMP."""
         return self._nodes[site, node].served_semp.sessions.open
 
     def host_key(self, site: str, node: str) -> str:
@@ -189,23 +190,23 @@ class Lab:
         return self._nodes[site, node].ssh.host_key_line
 
     def log(self, site: str, node: str) -> CommandLog:
-        """What the node received."""
+        """The log of the lines that the node received."""
         return self._nodes[site, node].log
 
     def chaos(self, site: str, node: str) -> Chaos:
-        """Where mishaps for the node are ordered."""
+        """The object to plan faults of the node's answers."""
         return self._nodes[site, node].ssh.chaos
 
     def socket_path(self, site: str, node: str) -> Path:
-        """The node's socket, for ``python -m simulator.lab.relay.shell --socket``; there only ``with_sockets``."""
+        """The node's socket, for ``python -m simulator.lab.relay.shell --socket``. It exists only ``with_sockets``."""
         return self._nodes[site, node].socket_path
 
     def take_down(self, site: str, node: str) -> None:
-        """The node is gone: sessions break, the port refuses."""
+        """Stop the node: its sessions break, and its port refuses connections."""
         self._nodes[site, node].stop()
 
     def bring_up(self, site: str, node: str) -> None:
-        """The node is back, on the same port and with the same key."""
+        """Start the node again, on the same port and with the same key."""
         self._nodes[site, node].start()
 
     def _write_files(self, appliances: Mapping[NodeKey, Appliance], services: Sequence[str] | None) -> None:
@@ -244,7 +245,7 @@ class Lab:
 
 
 class _NodeServer:
-    """One node: its SSH server, perhaps SEMP and a socket, and its command log."""
+    """One node: its SSH server, its optional SEMP and socket, and its command log."""
 
     def __init__(
         self,
@@ -305,7 +306,7 @@ class _NodeServer:
 
     @property
     def served_semp(self) -> SempServer:
-        """Raises ``DefinitionError`` when the lab serves no SEMP."""
+        """The node's SEMP server. Raises ``DefinitionError`` if the lab serves no SEMP."""
         if self.semp is None:
             raise DefinitionError("this lab does not serve SEMP", hint="start it with semp: https")
         return self.semp
@@ -361,7 +362,7 @@ class _NodeServer:
     def _is_reachable(self) -> bool:
         try:
             return self._settings.reachable(*self._key)
-        except AdapterError:  # what is behind the node cannot be asked
+        except AdapterError:  # the world of the node cannot be read
             return False
 
     @contextmanager

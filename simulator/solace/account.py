@@ -1,8 +1,8 @@
-"""The independent account: what really became of the messages, whatever anybody reports.
+"""The independent account: the real fate of the messages, independent of all reports.
 
-It knows only what happened outside the machinery: what publishers were acknowledged, what consumers received, which
-sites served when, and which changing commands arrived. It shares no code with the engine, never asks a device, and
-must never be read by anything that decides.
+The account records only events outside the engine: messages acknowledged to publishers, messages received by consumers,
+the times at which each site served, and the changing commands that arrived. It shares no code with the engine and never
+asks a device. No decision may use the account.
 
 Moments are seconds of world time, counted from the world's start.
 """
@@ -30,7 +30,7 @@ class CommandKey:
 
 @dataclass(frozen=True, slots=True)
 class CommandCount:
-    """How often it arrived, and how often that changed something. A refused or needless command has no effect."""
+    """How often a command arrived, and how often it had an effect. A refused or needless command has no effect."""
 
     received: int = 0
     effects: int = 0
@@ -38,7 +38,7 @@ class CommandCount:
 
 @dataclass(frozen=True, slots=True)
 class RoleChange:
-    """A site took or gave up activity: ``by`` a command, or by another person's hands."""
+    """A site took or gave up activity, ``by`` a command or by another operator."""
 
     moment: float
     site: str
@@ -61,10 +61,11 @@ class Completion:
 class Tally:
     """The account of one message VPN at one moment.
 
-    ``lost``: acknowledged to a publisher, never received by a consumer, and held by no site that can deliver it.
-    ``stranded`` is the part of them that a site which does not serve still holds. ``waiting`` is what a consumer can
-    still get. ``duplicated`` counts deliveries beyond the first; ``out_of_order`` first deliveries of a message after
-    a later one. ``both_active`` and ``outages`` are intervals with two, and with no, active site.
+    ``lost``: messages acknowledged to a publisher, not received by a consumer, and not held by a site that can
+    deliver them. ``stranded``: the lost messages that a site which does not serve still holds. ``waiting``: messages
+    that a consumer can still get. ``duplicated``: deliveries after the first one. ``out_of_order``: messages first
+    delivered after a later message. ``both_active``: intervals with two active sites. ``outages``: intervals without
+    an active site.
     """
 
     vpn: str
@@ -83,7 +84,7 @@ class Tally:
 
     @property
     def outage_seconds(self) -> float:
-        """How long no one served, all intervals together."""
+        """The total time without a serving site."""
         return sum(end - start for start, end in self.outages)
 
     @property
@@ -96,7 +97,7 @@ class Tally:
 
 
 class Ledger:
-    """What is written down about one message VPN while time runs."""
+    """The records about one message VPN while time runs."""
 
     __slots__ = (
         "acknowledged",
@@ -122,7 +123,7 @@ class Ledger:
         self.commands: dict[CommandKey, CommandCount] = {}
 
     def acknowledge(self, start: int, stop: int) -> None:
-        """Publishers were told that these messages are safe."""
+        """These messages were acknowledged to publishers."""
         self.acknowledged.add(start, stop)
 
     def deliver(self, runs: Iterable[Run]) -> None:
@@ -155,7 +156,8 @@ class Ledger:
         self.commands[key] = CommandCount(so_far.received + 1, so_far.effects + effect)
 
     def tally(self, now: float, deliverable: Numbers, held: Numbers) -> Tally:
-        """The account at ``now``. ``deliverable``: what serving sites hold; ``held``: what any site holds."""
+        """The account at ``now``. ``deliverable``: messages that serving sites hold. ``held``: messages that any site
+        holds."""
         outstanding = self.acknowledged.without(self.received)
         lost = outstanding.without(deliverable)
         return Tally(
@@ -192,7 +194,7 @@ class Ledger:
 
     @classmethod
     def load(cls, vpn: str, data: Mapping[str, Any]) -> Ledger:
-        """The ledger that ``dump`` wrote. Raises KeyError, TypeError or ValueError when it was not."""
+        """The ledger that ``dump`` wrote. Raises KeyError, TypeError or ValueError for other data."""
         ledger = cls(vpn)
         ledger.acknowledged = Numbers((int(a), int(b)) for a, b in data["acknowledged"])
         ledger.received = Numbers((int(a), int(b)) for a, b in data["received"])

@@ -1,7 +1,7 @@
-"""What one simulated Solace node shows and accepts, whoever asks: the in-process adapter or the lab's CLI.
+"""The interface of one simulated Solace node, for the in-process adapter and for the lab's CLI.
 
-The world implements this; nothing here knows how. Values are what a real node would know of itself: ``None`` stands
-for the ``-`` of the CLI's tables, "not applicable on this side".
+The world implements this interface. Values are those that a real node knows about itself. ``None`` is the ``-`` of the
+CLI's tables: "not applicable on this side".
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ CompatibilityMode = Literal["legacy", "transacted"]
 
 
 class Refused(Exception):
-    """The node refuses the command; the text is what it would print."""
+    """The node refuses the command. The text of the error is the text that the node prints."""
 
 
 class SpoolNotActive(Refused):
@@ -61,7 +61,7 @@ class QueueView:
 
 @dataclass(frozen=True, slots=True)
 class TransactionView:
-    """One transaction; ``consumed`` are (message id, endpoint type, endpoint name), ``in_state_s`` seconds."""
+    """One transaction. ``consumed``: (message id, endpoint type, endpoint name). ``in_state_s``: seconds."""
 
     xid: str
     vpn: str
@@ -79,7 +79,7 @@ class TransactionView:
 
 @dataclass(frozen=True, slots=True)
 class RedundancyView:
-    """What ``show redundancy`` and ``show message-spool`` tell of one node."""
+    """The values of ``show redundancy`` and ``show message-spool`` for one node."""
 
     configured: bool  # False: a node without an HA mate
     up: bool
@@ -88,16 +88,16 @@ class RedundancyView:
     mate_link_up: bool
     activity: Literal["Local Active", "Mate Active", "Local Inactive"]
     spool: Literal["AD-Active", "AD-Standby", "AD-Activating", "AD-NotReady", "AD-Disabled"]
-    released: str = ""  # of a node that gave up activity: what it prints in place of Enabled
+    released: str = ""  # printed in place of Enabled by a node that gave up activity
 
     @property
     def config_status(self) -> str:
-        """The Configuration Status, in the node's word."""
+        """The Configuration Status as the node prints it."""
         return self.released or ("Enabled" if self.configured else "Shutdown")
 
 
 class Appliance(Protocol):
-    """One node of a site. Commands are obeyed at once; a node that does not serve refuses changes."""
+    """One node of a site. It obeys commands at once. A node that does not serve refuses changes."""
 
     @property
     def router_name(self) -> str: ...
@@ -109,7 +109,7 @@ class Appliance(Protocol):
         ...
 
     def replication_queue(self, vpn: str) -> QueueView:
-        """Raises ``NoSuchObject`` for an unknown VPN, or one that was never replicated."""
+        """Raises ``NoSuchObject`` for an unknown VPN, or a VPN that is not replicated."""
         ...
 
     def transactions(self, vpn: str) -> Sequence[TransactionView]:
@@ -133,7 +133,7 @@ class Appliance(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class ClientView:
-    """A connected client. The node's own have names that start with ``#``."""
+    """A connected client. The names of the node's own clients start with ``#``."""
 
     name: str
     vpn: str
@@ -144,7 +144,7 @@ class ClientView:
 class EndpointView:
     """A durable queue or topic endpoint: messages held now, megabytes, and the oldest of them.
 
-    ``oldest_at`` is when that one was spooled, by this node's clock, seconds since the epoch.
+    ``oldest_at`` is the time at which the oldest message was spooled, by this node's clock, seconds since the epoch.
     """
 
     vpn: str
@@ -158,8 +158,8 @@ class EndpointView:
 
 @dataclass(frozen=True, slots=True)
 class MessageView:
-    """One message in an endpoint. ``number`` names it at both sites; ``spooled_at`` is by this node's clock, seconds
-    since the epoch; ``size`` in bytes."""
+    """One message in an endpoint. ``number`` is the same at both sites. ``spooled_at`` is by this node's clock, seconds
+    since the epoch. ``size`` is in bytes."""
 
     number: int
     spooled_at: float
@@ -169,10 +169,10 @@ class MessageView:
 
 @dataclass(frozen=True, slots=True)
 class PlatformView:
-    """What the node is. ``clock`` is its own idea of the time, seconds since the epoch.
+    """The version and the settings of the node. ``clock`` is the node's own clock, seconds since the epoch.
 
-    ``config_sync_up`` also needs the other site; ``config_sync_group_up`` the HA mate only, None without one.
-    ``mate_router`` is the replication mate that it is configured with.
+    ``config_sync_up`` also needs the other site. ``config_sync_group_up`` needs only the HA mate. It is None without
+    a mate. ``mate_router`` is the configured replication mate.
     """
 
     version: str
@@ -183,12 +183,12 @@ class PlatformView:
     clock: float
 
 
-# What not every simulated appliance can: those that cannot leave the values out, as an older broker does.
+# Optional protocols. An appliance without them leaves the values out, as an older broker does.
 
 
 @runtime_checkable
 class Gated(Protocol):
-    """It has clients, and a backbone through which they come (docs/sources/solace.md, 1.5)."""
+    """An appliance that has clients and a message backbone through which they connect (docs/sources/solace.md, 1.5)."""
 
     def is_backbone_up(self) -> bool: ...
 
@@ -199,7 +199,7 @@ class Gated(Protocol):
 
 @runtime_checkable
 class Holding(Protocol):
-    """It tells of its durable endpoints; the replication queue is none of them."""
+    """An appliance that shows its durable endpoints, without the replication queue."""
 
     def endpoints(self, vpn: str) -> Sequence[EndpointView]:
         """Raises ``NoSuchObject``."""
@@ -208,12 +208,12 @@ class Holding(Protocol):
     def messages(
         self, vpn: str, kind: EndpointKind, name: str, after: int | None, count: int
     ) -> Sequence[MessageView]:
-        """Up to ``count`` messages with numbers above ``after``, in their order. Raises ``NoSuchObject``."""
+        """Up to ``count`` messages with numbers above ``after``, in order. Raises ``NoSuchObject``."""
         ...
 
 
 @runtime_checkable
 class Described(Protocol):
-    """It tells what it is."""
+    """An appliance that shows its version and its settings."""
 
     def platform(self) -> PlatformView: ...

@@ -1,7 +1,7 @@
 """The messages of the simulated sites' endpoints, page by page, as the contract's ``Browser`` shows them.
 
-A page is read in one request, as a device would answer it; time passes between pages, and consumers take messages
-meanwhile. Nothing here changes anything.
+Each page is one request, as on a device. Time passes between pages, and consumers take messages meanwhile. Nothing
+here changes the world.
 """
 
 from __future__ import annotations
@@ -16,12 +16,12 @@ from simulator.solace.node import SimulatedAppliance
 from simulator.solace.world import World
 
 _PAGE = 1_000
-# A replication group message id, of a group that all simulated sites are in.
+# The prefix of the replication group message ids. All simulated sites are in this one group.
 _GROUP = "rmid1:0d77c-b0b2e66aece"
 
 
 class Browsing:
-    """What the adapter of a simulated site offers besides the contract."""
+    """The browsing methods of a simulated site's adapter, in addition to the contract."""
 
     @property
     def _world(self) -> World:
@@ -70,7 +70,7 @@ class Browsing:
 
 
 def message_id(number: int) -> str:
-    """What a message is called at both sites."""
+    """The id of a message, the same at both sites."""
     return f"{_GROUP}-{number >> 32:08x}-{number & 0xFFFFFFFF:08x}"
 
 

@@ -1,7 +1,7 @@
-"""One simulated data centre: its nodes, which of them has the message spool, and who can reach their management.
+"""One simulated data centre: its nodes, the node with the message spool, and whether their management is reachable.
 
-docs/sources/solace-procedure.md, uncontrolled 4.2 and docs/sources/solace.md, 2.4 and 3.5. Messages are not here:
-both nodes of an HA pair share one spool, so a switch-over moves nothing and loses nothing, it only interrupts.
+docs/sources/solace-procedure.md, uncontrolled 4.2 and docs/sources/solace.md, 2.4 and 3.5. This module has no messages.
+Both nodes of an HA pair share one spool, so a switch-over moves and loses no messages. It only interrupts the service.
 """
 
 from __future__ import annotations
@@ -19,8 +19,8 @@ SpoolName = Literal["AD-Standby", "AD-NotReady"]
 
 @dataclass(slots=True)
 class Node:
-    """One appliance. ``up``: it has power and a network. ``backbone`` lets clients and bridges in, as far as the
-    ``interface`` lets them through."""
+    """One appliance. ``up``: it has power and a network. Clients and bridges can connect only while both ``backbone`` and
+    ``interface`` are on."""
 
     name: str
     up: bool = True
@@ -29,7 +29,7 @@ class Node:
 
 
 class Centre:
-    """One site. ``serving`` is the node with the active message spool; None while no one has it."""
+    """One site. ``serving`` is the node with the active message spool, or None while no node has it."""
 
     __slots__ = ("full", "layout", "nodes", "serving", "split_until", "taking", "unreachable_until")
 
@@ -40,7 +40,7 @@ class Centre:
         self.taking: str | None = None  # the node that is about to serve
         self.full = False
         self.split_until = 0.0  # until then both nodes say that they serve
-        self.unreachable_until = 0.0  # management network only; clients and bridges do not notice
+        self.unreachable_until = 0.0  # management network only; clients and bridges are not affected
 
     @property
     def serves(self) -> bool:
@@ -49,36 +49,36 @@ class Centre:
 
     @property
     def is_stalled(self) -> bool:
-        """Does no node have the active message spool, nor take it over now?"""
+        """True if no node has the active message spool and no node is taking it over."""
         return self.serving is None and self.taking is None
 
     @property
     def connects(self) -> bool:
-        """Does the node that serves let clients and bridges in?"""
+        """Does a node serve, and can clients and bridges connect to it?"""
         return self.serving is not None and self.nodes[self.serving].backbone and self.nodes[self.serving].interface
 
     def set_backbone(self, name: str, *, up: bool) -> bool:
-        """Open or shut one node's door; False when it was so already (docs/sources/solace.md, 1.5: not
-        config-synced)."""
+        """Open or shut the message backbone of one node. Returns False if it had that state already
+        (docs/sources/solace.md, 1.5: not config-synced)."""
         node = self.node(name)
         changed, node.backbone = node.backbone is not up, up
         return changed
 
     def set_interface(self, name: str, *, up: bool) -> bool:
-        """Open or shut the interface of one node; False when it was so already."""
+        """Open or shut the interface of one node. Returns False if it had that state already."""
         node = self.node(name)
         changed, node.interface = node.interface is not up, up
         return changed
 
     def node(self, name: str) -> Node:
-        """Raises ``DefinitionError`` for a node that the world does not have."""
+        """The node by its name. Raises ``DefinitionError`` for an unknown node."""
         if name not in self.nodes:
             known = ", ".join(self.nodes)
             raise DefinitionError(f"the simulated site {self.layout.name} has no node {name}; it has {known}")
         return self.nodes[name]
 
     def mate(self, name: str) -> Node | None:
-        """The other node of the HA pair, or None for a node that stands alone."""
+        """The other node of the HA pair, or None for a single node."""
         return next((node for node in self.nodes.values() if node.name != name), None)
 
     def reachable(self, name: str, now: float) -> bool:
@@ -90,7 +90,7 @@ class Centre:
         return self.serving == name or (self.node(name).up and now < self.split_until)
 
     def redundancy(self, name: str, now: float) -> RedundancyView:
-        """What ``show redundancy`` tells on this node."""
+        """The output of ``show redundancy`` on this node."""
         mate = self.mate(name)
         first = next(iter(self.nodes))
         claims = self.claims(name, now)
@@ -112,7 +112,7 @@ class Centre:
         return "AD-Standby" if self._mate_serves(mate) else "AD-NotReady"
 
     def fail(self, name: str) -> str | None:
-        """A node dies. Returns the node that now has to take over, if any."""
+        """A node dies. Returns the node that now must take over, if any."""
         self.node(name).up = False
         if name not in (self.serving, self.taking):
             return None
@@ -120,7 +120,8 @@ class Centre:
         return self._take(self.mate(name))
 
     def switch(self) -> str | None:
-        """The HA mate of the serving node takes over. Returns it; None, and no change, when there is none."""
+        """The HA mate of the serving node takes over. Returns the mate. Without a mate that is up, returns None and
+        changes nothing."""
         mate = None if self.serving is None else self.mate(self.serving)
         if mate is None or not mate.up:
             return None
@@ -128,23 +129,23 @@ class Centre:
         return self._take(mate)
 
     def stall(self) -> None:
-        """The spool is ready on no node; their management still answers (docs/sources/solace-procedure.md,
-        uncontrolled 4.2)."""
+        """The spool is not ready on any node. The management of the nodes still answers
+        (docs/sources/solace-procedure.md, uncontrolled 4.2)."""
         self.serving = self.taking = None
 
     def recover(self, name: str) -> str | None:
-        """A node comes back. Returns it when no one serves, so that it has to."""
+        """A node comes back. Returns its name if it must take over, because no node serves."""
         node = self.node(name)
         node.up = True
         return self._take(node) if self.serving is None and self.taking is None else None
 
     def serve(self, name: str) -> None:
-        """The node has finished to take over, unless it died meanwhile."""
+        """Finish the take-over by the node, unless the node died meanwhile."""
         if self.taking == name:
             self.serving, self.taking = name, None
 
     def fill(self) -> None:
-        """The spool can take no more."""
+        """The spool is full."""
         self.full = True
 
     def store_again(self) -> None:
@@ -169,7 +170,7 @@ class Centre:
         }
 
     def restore(self, data: Mapping[str, Any]) -> None:
-        """Take over what ``dump`` wrote. Raises KeyError, TypeError or ValueError when it was not."""
+        """Load the data of ``dump``. Raises KeyError, TypeError or ValueError for other data."""
         self.nodes = {
             name: Node(name, bool(data["up"][name]), bool(data["backbone"][name]), bool(data["interface"][name]))
             for name in self.layout.nodes

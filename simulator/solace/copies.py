@@ -1,6 +1,6 @@
-"""Simulated copies of a pair, for rehearsals: the names of an inventory, everything else drawn from a seed.
+"""Simulated copies of a pair, for rehearsals. The names come from an inventory, all other values from a seed.
 
-A copy knows names only: no address, account or rate of the real sites is in it.
+A copy contains only names: no address, account or rate of the real sites.
 """
 
 from __future__ import annotations
@@ -17,10 +17,10 @@ from simulator.solace.world import World
 def copied_layout(
     sites: tuple[Site, Site], services: Sequence[str], *, seed: int, active: str, catches_up: bool
 ) -> WorldLayout:
-    """A world with these sites and services; the same seed draws the same one.
+    """A world with these sites and services. The same seed gives the same world.
 
-    ``catches_up``: bridges and consumers are faster than publishers, so that what an outage left drains while people
-    wait. Otherwise they are just as fast, and a backlog of a few seconds is in each queue.
+    ``catches_up``: bridges and consumers are faster than publishers, so the backlog of an outage drains while people
+    wait. Otherwise they are equally fast, and each queue has a backlog of a few seconds.
 
     Raises ``DefinitionError`` for a site of more than two nodes.
     """
@@ -57,7 +57,7 @@ def _vpn(name: str, seed: int, *, catches_up: bool) -> VpnLayout:
 
 
 def darken(world: World, site: str, seconds: float | None = None) -> None:
-    """Every node of ``site`` dies; with ``seconds`` they come back by themselves then, as they were."""
+    """Every node of ``site`` dies. With ``seconds``, the nodes come back unchanged after that time."""
     with world.request():
         centre = world.centre(site)
         for node in centre.nodes:
@@ -67,7 +67,7 @@ def darken(world: World, site: str, seconds: float | None = None) -> None:
 
 
 def shut(world: World, site: str) -> None:
-    """Clients and bridges are kept away from every node of ``site``, by whatever means; dark nodes too."""
+    """Shut out clients and bridges from every node of ``site``, including dead nodes."""
     with world.request():
         centre = world.centre(site)
         for node in centre.nodes:

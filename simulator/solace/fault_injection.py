@@ -1,4 +1,4 @@
-"""What makes scripted faults happen in the world of message VPNs: what a request means there, and what each does."""
+"""Makes scripted faults happen in the world of message VPNs: matches requests to triggers and applies the effects."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ if TYPE_CHECKING:
 
 
 class Seen(NamedTuple):
-    """Something asked of a site. ``name``: the reading (replication, replication_queue, transactions, redundancy) or
-    the action (set_role, complete_transaction, delete_transaction); ``vpns``: the message VPNs it is about.
+    """A request to a site. ``name``: the reading (replication, replication_queue, transactions, redundancy) or the action
+    (set_role, complete_transaction, delete_transaction). ``vpns``: the message VPNs of the request.
     """
 
     kind: Literal["login", "read", "command"]
@@ -43,7 +43,7 @@ class FaultInjector(FaultScript[StateFault, Seen]):
         return asked.kind != "login"
 
     def _trigger(self, when: When, asked: Seen) -> str | None:
-        """The name of a message VPN, or "" for all."""
+        """The name of a message VPN, or "" for all. None if the request does not trigger the fault."""
         if when.phase in ("any", "login", "reads"):
             fits = when.phase == "any" or asked.kind == {"login": "login", "reads": "read"}[when.phase]
             named = when.about is None or when.about in asked.vpns
@@ -133,7 +133,7 @@ class FaultInjector(FaultScript[StateFault, Seen]):
 
 
 def _phase(vpn: Vpn, seen: Seen) -> str | None:
-    """What a request about this VPN means for the world as it is now."""
+    """The trigger that a request about this VPN matches in the present state of the world, if any."""
     side = vpn.sides.get(seen.site)
     if side is None:
         return None
@@ -157,7 +157,7 @@ def _phase(vpn: Vpn, seen: Seen) -> str | None:
 
 
 def _is_between(vpn: Vpn) -> bool:
-    """Has neither site the activity?"""
+    """Are both sites standby?"""
     return all(side.role == "standby" for side in vpn.sides.values())
 
 

@@ -1,7 +1,7 @@
-"""Faults of message VPNs and their sites as data: what goes wrong in the world, and when, one line of text each.
+"""Faults of message VPNs and their sites as data. One line of text says what goes wrong in the world, and when.
 
-A fault starts at something the *world* can see: a command that arrives, a reading that is asked for, a moment. It
-never knows which step a runbook is at. The grammar is ``GRAMMAR`` below; how it is read is ``fault_lines``.
+The trigger of a fault is visible to the *world*: a command, a reading, or a moment. A fault never knows the step of a
+runbook. ``GRAMMAR`` below is the grammar. ``fault_lines`` reads it.
 """
 
 from __future__ import annotations
@@ -54,14 +54,14 @@ or a fault of one answer
   wrong password                 the account is not accepted; only with login or any
 A duration (ms, s, m, h) is how long it lasts; without one a state fault stays, a fault of an answer hits once."""
 
-# With these a fault may wait for a command.
+# Triggers that are commands.
 _COMMANDS = ("demote", "activate", "revert", "complete", "delete", "fence", "unfence", "any")
 _PHASES = (*_COMMANDS, "drain", "transactions", "reads", "login")
 
 
 @dataclass(frozen=True, slots=True)
 class BridgeFault:
-    """Something about the replication bridge of a VPN, for ``lasts`` seconds (None: for ever)."""
+    """A fault of the replication bridge of a VPN, for ``lasts`` seconds (None: for ever)."""
 
     kind: Literal["down", "stall", "slow"]
     factor: float = 1.0
@@ -70,7 +70,7 @@ class BridgeFault:
 
 @dataclass(frozen=True, slots=True)
 class SiteFault:
-    """Something about a site or one of its nodes."""
+    """A fault of a site or one of its nodes."""
 
     kind: Literal["spool full", "spool not ready", "unreachable", "node down", "ha switch", "ha split"]
     site: str
@@ -132,7 +132,7 @@ def _of_manager(groups: Groups) -> StateFault | None:
 
 
 def _misfit(when: When, what: StateFault | AnswerFault) -> str:
-    """Why these two do not go together, or nothing."""
+    """Why this trigger and this effect do not go together, or ""."""
     if when.about is not None and when.phase in ("login", "any", "fence", "unfence"):
         return f"{when.phase} takes no message VPN"
     if not isinstance(what, AnswerFault):

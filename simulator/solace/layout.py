@@ -1,6 +1,6 @@
-"""What a world is made of before its time starts: sites, nodes, message VPNs, clients, transactions.
+"""The initial content of a world: sites, nodes, message VPNs, clients, transactions.
 
-Plain frozen data with sane defaults, so that a test names only what it is about. Nothing here moves.
+Frozen data with defaults, so that a test names only the values it needs.
 Durations are seconds, rates are messages a second.
 """
 
@@ -18,7 +18,7 @@ TransactionStateName = Literal["ACTIVE", "SUSPENDED", "IDLE", "PREPARED", "COMPL
 
 @dataclass(frozen=True, slots=True)
 class SiteLayout:
-    """One site. One node stands alone; two are an HA pair of which the first starts with the message spool.
+    """One site of one node or two. Two nodes are an HA pair, and the first one starts with the message spool.
 
     ``latency`` is one round trip of the management network.
     """
@@ -30,7 +30,7 @@ class SiteLayout:
 
 @dataclass(frozen=True, slots=True)
 class TransactionLayout:
-    """A transaction that exists when time starts; ``age`` is how long it has been in its state.
+    """A transaction that exists when time starts. ``age`` is how long the transaction has been in its state.
 
     ``consumed`` are message ids consumed from ``endpoint``. A prepared, replicated transaction is known to both sites
     (docs/sources/solace.md, 4.3: prepared ones are mirrored, active branches are not).
@@ -51,9 +51,10 @@ class TransactionLayout:
 
 @dataclass(frozen=True, slots=True)
 class ManagerLayout:
-    """The applications' transaction manager: what its log says, and when it reconciles after a site was promoted.
+    """The applications' transaction manager: the outcomes in its log, and the seconds between a promotion and its
+    reconciliation.
 
-    It completes and forgets, at the newly active site, the transactions it has an outcome for, and leaves all others.
+    At the newly active site it completes and forgets the transactions that have an outcome. It leaves all others.
     """
 
     outcomes: tuple[tuple[str, Outcome], ...] = ()
@@ -64,10 +65,11 @@ class ManagerLayout:
 class VpnLayout:
     """One message VPN at both sites, with one stream of publishers and one of consumers.
 
-    Every ``sync_every``-th message is on a synchronously replicated topic (0: none, 1: all). ``backlog`` messages
-    are in the active's replication queue when time starts, ``unconsumed`` of them also wait for a consumer there.
-    ``drain_rate`` is what the bridge carries, ``return_rate`` what it carries towards the site that was active first
-    (None: as much); ``message_bytes`` what one message takes in the spool (the procedure shows 0.0006 MB for one).
+    Every ``sync_every``-th message is on a synchronously replicated topic (0: none, 1: all). ``backlog`` messages are
+    in the active's replication queue when time starts. ``unconsumed`` of them also wait for a consumer there.
+    ``drain_rate`` is the rate of the bridge. ``return_rate`` is its rate towards the site that was active first
+    (None: the same). ``message_bytes`` is the size of one message in the spool (the procedure shows 0.0006 MB for
+    one).
     """
 
     name: str
@@ -90,14 +92,14 @@ class VpnLayout:
 
 @dataclass(frozen=True, slots=True)
 class WorldLayout:
-    """Two sites and what runs between them.
+    """Two sites and the links between them.
 
-    ``link_latency``: one way between the sites. ``window``: messages the bridge may have delivered and not yet seen
-    acknowledged (docs/sources/solace.md, 1.4, egress flow window 255). ``redial``: how long a bridge takes to dial
-    and then to bind. ``reconnect``: the clients' pause between two tries of their host list. ``ack_batch`` and
-    ``ack_after``: consumption is told to the standby each so many messages, or after so long (docs/sources/solace.md,
-    4.1). ``takeover``: how long an HA switch-over takes. ``congested``: queued messages beyond which synchronous
-    replication stops being eligible.
+    ``link_latency``: one way between the sites. ``window``: the maximum number of messages that the bridge has
+    delivered without an acknowledgement (docs/sources/solace.md, 1.4, egress flow window 255). ``redial``: how long a
+    bridge takes to dial and then to bind. ``reconnect``: the clients' pause between two tries of their host list.
+    ``ack_batch`` and ``ack_after``: the active tells the standby about consumption after this many messages, or after
+    this time (docs/sources/solace.md, 4.1). ``takeover``: how long an HA switch-over takes. ``congested``: with more
+    queued messages, synchronous replication is not eligible.
     """
 
     sites: tuple[SiteLayout, SiteLayout]
@@ -131,7 +133,7 @@ class WorldLayout:
 
 
 def layout_from(data: Mapping[str, Any]) -> WorldLayout:
-    """The layout whose ``dataclasses.asdict`` depends on file. Raises KeyError, TypeError or ValueError."""
+    """The layout from its ``dataclasses.asdict`` in a file. Raises KeyError, TypeError or ValueError."""
     one, other = ({**site, "nodes": tuple(site["nodes"])} for site in data["sites"])
     return WorldLayout(
         **{
@@ -143,7 +145,7 @@ def layout_from(data: Mapping[str, Any]) -> WorldLayout:
 
 
 def transaction_from(data: Mapping[str, Any]) -> TransactionLayout:
-    """One transaction as it depends on file. Raises KeyError or TypeError."""
+    """One transaction from its data in a file. Raises KeyError or TypeError."""
     return TransactionLayout(**{**data, "consumed": tuple(data["consumed"])})
 
 

@@ -1,8 +1,8 @@
 """One node of the world, as its management shows it: the implementation of ``appliance.Appliance``.
 
-Every question first lets pass what was to happen until now. What a node cannot know, or may not do while its HA mate
-serves, it does not: on a node without the active spool the replication queue shows 0, which must never be taken for a
-drained one.
+Every question first brings the world up to now. A node hides what it cannot know and refuses what it may not do while
+its HA mate serves. On a node without the active spool the replication queue shows 0. This 0 does not mean that the
+queue is drained.
 """
 
 from __future__ import annotations
@@ -35,11 +35,11 @@ if TYPE_CHECKING:
     from simulator.solace.centre import Centre
     from simulator.solace.world import World
 
-INTERFACE = "1/1/lag1"  # what every simulated node has
+INTERFACE = "1/1/lag1"  # the only interface of each simulated node
 
 
 class SimulatedAppliance:
-    """One node. Beyond what the protocol says, each method raises ``Unreachable`` while its management is away."""
+    """One node. Besides the errors of the protocol, each method raises ``Unreachable`` while the management is away."""
 
     def __init__(self, world: World, site: str, node: str) -> None:
         self._world = world
@@ -87,17 +87,17 @@ class SimulatedAppliance:
         self._obey("set_role", vpn, {"role": role}, lambda found: found.set_role(self._site, role))
 
     def set_msg_backbone(self, *, up: bool) -> None:
-        """Open or shut this node's door to clients and bridges; a node that does not serve obeys too."""
+        """Open or shut this node's message backbone for clients and bridges. A node that does not serve obeys too."""
         self._shut_or_open("set_backbone", up, lambda centre: centre.set_backbone(self._node, up=up))
 
     def set_interface(self, name: str, *, up: bool) -> None:
-        """The same for what leads to that door. Raises ``Refused`` for an interface that the node does not have."""
+        """Enable or disable the interface of the message backbone. Raises ``Refused`` for an unknown interface."""
         if name not in self.interfaces():
             raise Refused(f"interface {name} does not exist")
         self._shut_or_open("set_interface", up, lambda centre: centre.set_interface(self._node, up=up))
 
     def interfaces(self) -> Mapping[str, bool]:
-        """Each interface by its name, and whether it is enabled."""
+        """The interfaces by name. True means enabled."""
         with self._world.request():
             self._reach()
             return {INTERFACE: self._world.centre(self._site).node(self._node).interface}
@@ -176,7 +176,7 @@ class SimulatedAppliance:
         self._obey("delete_transaction", vpn, {"xid": xid}, delete)
 
     def obey(self, action: str, vpn: str, args: Mapping[str, str]) -> None:
-        """The action by its name, with its arguments as text. Raises ``Refused``, ValueError for an unknown one."""
+        """Run the named action with its arguments as text. Raises ``Refused``, or ValueError for an unknown action."""
         match action, dict(args):
             case "set_role", {"role": "active" | "standby" as role}:
                 self.set_role(vpn, role)
@@ -208,7 +208,7 @@ class SimulatedAppliance:
         return self._world.vpn(vpn)
 
     def _obey(self, action: str, vpn: str, args: Mapping[str, str], effect: Callable[[Vpn], bool]) -> None:
-        """Obey a changing command; the account counts it even when it is refused."""
+        """Obey a changing command. The account counts the command even if it is refused."""
         with self._world.request():
             self._reach()
             found = self._world.vpn(vpn)
@@ -217,8 +217,8 @@ class SimulatedAppliance:
             try:
                 self._world.notice(Seen("command", self._site, action, (vpn,), args))
                 self._reach()
-                # Assumption: without an active spool at the site each node accepts roles, since roles are set
-                # before the spool is checked (docs/sources/solace-procedure.md, uncontrolled 4.1 and 4.2).
+                # Assumption: without an active spool at the site each node accepts roles, because the procedure sets
+                # roles before it checks the spool (docs/sources/solace-procedure.md, uncontrolled 4.1 and 4.2).
                 is_role_alone = action == "set_role" and self._world.centre(self._site).is_stalled
                 if not self._serves and not is_role_alone:
                     raise Refused(f"{self._node} does not have the active message spool")

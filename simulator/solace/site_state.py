@@ -1,6 +1,6 @@
-"""One site's share of a message VPN, and the clients that hop between the two: state only, and its form on file.
+"""The state of a message VPN at one site, the state of its clients, and the file format of both.
 
-The rules that move this state are in ``vpn``; nothing here knows of time passing.
+The rules that change this state are in ``vpn``. Nothing here depends on the passing of time.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ FOREVER = 1e18
 
 @dataclass(slots=True)
 class HeldTransaction:
-    """A transaction as one site knows it; ``since`` is the moment of its last change of state, in world time."""
+    """A transaction as one site knows it. ``since`` is the world time of its last change of state."""
 
     what: TransactionLayout
     state: TransactionStateName
@@ -46,10 +46,10 @@ class HeldTransaction:
 
 @dataclass(slots=True)
 class Client:
-    """Publishers, or consumers, of one VPN. ``at``: the site they are connected to.
+    """The publishers, or the consumers, of one VPN. ``at``: the site they are connected to.
 
-    While disconnected they try their host list at ``anchor`` and then every so often; ``due`` is the try that will
-    succeed, when some site serves.
+    While disconnected, the clients try their host list at ``anchor`` and then at regular intervals. If a site serves,
+    ``due`` is the moment of the try that will succeed.
     """
 
     jitter: float
@@ -58,23 +58,24 @@ class Client:
     due: float | None = None
 
     def leave(self, now: float, pause: float) -> None:
-        """The connection is gone; the first new try comes after a part of ``pause``."""
+        """The connection is gone. The first new try comes after a part of ``pause``."""
         self.at, self.anchor, self.due = None, now + pause * self.jitter, None
 
     def next_try(self, now: float, pause: float) -> float:
-        """The first moment not before ``now`` at which the host list is tried."""
+        """The first moment, at ``now`` or later, at which the client tries the host list."""
         if self.anchor >= now or pause <= 0:
             return max(self.anchor, now)
         return max(now, self.anchor + ceil((now - self.anchor) / pause) * pause)
 
 
 class Side:
-    """What one site holds of one message VPN.
+    """The state of one message VPN at one site.
 
     ``spool``: messages for the consumers. ``queue``: the replication queue, first in first out; its first ``lead``
-    messages are already spooled at the mate, though not yet acknowledged. ``acks``: consumed here, not yet told to
-    the mate. ``early``: consumed at the mate and told here, before the message itself arrived. ``bridge``: the local
-    bridge, which dials the mate while this side is standby; ``bridge_due`` is its next step.
+    messages are already spooled at the mate, but not yet acknowledged. ``acks``: messages consumed here that the mate was
+    not yet told about. ``early``: messages whose consumption at the mate was reported here before the message arrived.
+    ``bridge``: the local bridge, which dials the mate while this side is standby. ``bridge_due``: the moment of its next
+    step.
     """
 
     __slots__ = (
@@ -130,7 +131,7 @@ class Side:
 
     @classmethod
     def load(cls, name: str, data: Mapping[str, Any]) -> Side:
-        """The side that ``dump`` wrote. Raises KeyError, TypeError or ValueError when it was not."""
+        """The side that ``dump`` wrote. Raises KeyError, TypeError or ValueError for other data."""
         side = cls(name, data["role"], admin_up=bool(data["admin_up"]))
         side.spool = Runs(load_runs(data["spool"]))
         side.queue = Runs(load_runs(data["queue"]))
@@ -150,7 +151,7 @@ class Side:
 
 @dataclass(slots=True)
 class Conditions:
-    """What disturbs one VPN's bridge for a while: until when the link is cut, stalled or slow, and how slow."""
+    """Temporary faults of one VPN's bridge: until when the link is cut, stalled or slow, and how slow it is."""
 
     cut_until: float = 0.0
     stalled_until: float = 0.0
@@ -158,7 +159,7 @@ class Conditions:
     slow_factor: float = 1.0
 
     def next_end(self, now: float) -> float:
-        """When the next of them ends, after ``now``."""
+        """The moment after ``now`` at which the next of these faults ends."""
         soonest = FOREVER
         for end in (self.cut_until, self.stalled_until, self.slow_until):
             if now < end < soonest:
@@ -167,5 +168,5 @@ class Conditions:
 
 
 def load_runs(data: Any) -> list[Run]:
-    """Runs as they depend on file."""
+    """Runs from their data in a file."""
     return [(int(start), int(stop)) for start, stop in data]

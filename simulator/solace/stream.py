@@ -1,7 +1,7 @@
-"""The messages of one VPN on their way: published, spooled, queued for the mate, carried, consumed, acknowledged.
+"""The flow of messages of one VPN: published, spooled, queued for the mate, carried, consumed, acknowledged.
 
-Between two changes of state the rates are constant, so any length of time is one step of arithmetic on intervals,
-whatever the backlog. Who is connected to whom is decided in ``vpn``; nothing here changes a role or a connection.
+Between two changes of state the rates are constant. So any length of time is one step of arithmetic on intervals,
+for any backlog. ``vpn`` decides the connections. Nothing here changes a role or a connection.
 Sources: docs/sources/solace.md, 4.1 and 1.4.
 """
 
@@ -18,12 +18,12 @@ from simulator.solace.site_state import FOREVER, Side, load_runs
 from simulator.world.intervals import Numbers, Run, Runs
 
 _MEGABYTE = 1_048_576
-_STAMP_EVERY = 1.0  # seconds: how closely the moment a message was sent is remembered
+_STAMP_EVERY = 1.0  # seconds: resolution of the recorded send times
 
 
 @dataclass(slots=True)
 class Rates:
-    """What moves until the next change of state, in messages a second, and where."""
+    """The rates until the next change of state, in messages a second, and the sides they apply to."""
 
     feed: float = 0.0  # into ``inlet``
     inlet: Side | None = None
@@ -62,8 +62,8 @@ class Stream:
         self.rates = Rates()
         self.quota_messages = layout.quota_mb * _MEGABYTE // layout.message_bytes
         self.next_number = 1
-        self.unacked = Numbers()  # sent, and not acknowledged to the publisher
-        self.outbox = Runs()  # to be sent again before anything new
+        self.unacked = Numbers()  # sent, but not acknowledged to the publisher
+        self.outbox = Runs()  # the publisher resends these before new messages
         self.consumed_at = 0.0
         self.rejects = layout.reject_on_discard
         self.stamps: list[tuple[int, float]] = [(1, 0.0)]  # first number of a stretch, and when it was sent
@@ -75,7 +75,7 @@ class Stream:
         return other if side is one else one
 
     def begin(self, active: Side) -> None:
-        """Put the messages in place that exist when time starts."""
+        """Create the messages that exist when time starts."""
         layout, standby = self.layout, self.mate(active)
         held = max(layout.backlog, layout.unconsumed)
         queued, waiting = held - layout.backlog + 1, held - layout.unconsumed + 1
@@ -105,26 +105,26 @@ class Stream:
         self._propagate(stop)
 
     def acknowledge(self, runs: Iterable[Run]) -> None:
-        """Tell the publisher that these are safe."""
+        """Acknowledge these messages to the publisher."""
         for start, stop in runs:
             self.ledger.acknowledge(start, stop)
             if self.unacked:
                 self.unacked.discard(start, stop)
 
     def acknowledge_all(self) -> None:
-        """Tell the publisher that everything it waits for is safe."""
+        """Acknowledge all sent messages to the publisher."""
         self.acknowledge(list(self.unacked))
 
     def resend(self) -> None:
-        """The publisher has a new connection: it starts with what was never acknowledged."""
+        """The publisher has a new connection. It first resends the messages that were not acknowledged."""
         self.outbox = Runs(self.unacked)
 
     def sent_at(self, number: int) -> float:
-        """When a message was first sent, in world time: no earlier than this, and to a second exact."""
+        """The world time at which a message was first sent, rounded down to the resolution of about a second."""
         return self.stamps[bisect_right(self.stamps, (number, FOREVER)) - 1][1]
 
     def _stamp(self, first: int, moment: float) -> None:
-        """Remember when numbers were sent, as far as any of them is still held somewhere."""
+        """Record the send time. Drop the records of messages that no spool holds any more."""
         if moment - self.stamps[-1][1] >= _STAMP_EVERY:
             self.stamps.append((first, moment))
             held = [run[0] for side in self.sides.values() for run in side.spool]
@@ -138,14 +138,15 @@ class Stream:
         return whole
 
     def _publish(self, passed: float, carried: int) -> list[Run]:
-        """Spool and queue what the publisher sends; returns what waits for the mate before it is acknowledged."""
+        """Spool and queue the publisher's messages. Returns those that the mate must receive before the
+        acknowledgement."""
         side = self.rates.inlet
         if side is None or not self.rates.feed:
             return []
         self._fed += self.rates.feed * passed
         wanted = int(self._fed)
         if not wanted:
-            return []  # a person looks more often than a message comes
+            return []  # the caller asks more often than messages come
         self._fed -= wanted
         room = wanted
         if side.admin_up:
@@ -170,7 +171,7 @@ class Stream:
         return queued
 
     def _carry(self, carried: int) -> None:
-        """Move messages over the bridge: they arrive at the mate first, and leave the queue once acknowledged."""
+        """Move messages over the bridge. A message first arrives at the mate, then leaves the queue when acknowledged."""
         side = self.rates.drained
         if side is None or not side.queue.count:
             return
@@ -187,7 +188,7 @@ class Stream:
         side.high_water = max(side.high_water, side.queue.count)
 
     def _settle_asked(self, runs: list[Run]) -> None:
-        """Of the messages just sent, those still queued: asynchronous ones are safe, synchronous ones wait."""
+        """Of the messages just sent and still queued, acknowledge the asynchronous ones. The synchronous ones wait."""
         side, every, asked = self.rates.inlet, self.layout.sync_every, Runs(runs)
         if side is None:
             return
@@ -197,7 +198,7 @@ class Stream:
                 self._wait(start, stop)
                 continue
             at = start
-            for number in range(-(-start // every) * every, stop, every):  # few: eligible means a short queue
+            for number in range(-(-start // every) * every, stop, every):  # few: short queue
                 self.acknowledge([(at, number)])
                 self._wait(number, number + 1)
                 at = number + 1
@@ -224,7 +225,8 @@ class Stream:
             side.acks.extend(taken)
 
     def _propagate(self, now: float) -> None:
-        """Tell the mate, while its bridge is bound, what was consumed at the side it drains."""
+        """While the mate's bridge is bound, tell the mate which messages were consumed at the side that the bridge
+        drains."""
         side = self.rates.drained
         if side is None:
             return
@@ -249,7 +251,7 @@ class Stream:
         }
 
     def restore(self, data: Mapping[str, Any]) -> None:
-        """Take over what ``dump`` wrote. Raises KeyError, TypeError or ValueError when it was not."""
+        """Load the data of ``dump``. Raises KeyError, TypeError or ValueError for other data."""
         self.next_number = int(data["next_number"])
         self.unacked = Numbers(load_runs(data["unacked"]))
         self.outbox = Runs(load_runs(data["outbox"]))

@@ -1,10 +1,10 @@
-"""The transactions of one VPN at both sites, and the transaction manager that also acts on them.
+"""The transactions of one VPN at both sites, and the transaction manager that also completes them.
 
 Sources: docs/sources/solace-procedure.md, controlled 4 and 6, docs/sources/solace.md, 1.8 and 4.3. Prepared,
-replicated transactions are known to both sites. Nothing here moves a message: what a transaction holds stays outside
-the account of messages.
+replicated transactions are known to both sites. Nothing here moves a message. The account of messages does not include
+the messages of a transaction.
 
-Assumption: the heuristic completion of a transaction reaches the mate while the mate's bridge is bound, and no later.
+Assumption: the heuristic completion of a transaction reaches the mate only if the mate's bridge is bound at that time.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ _MANAGER = "transaction manager"
 
 
 class TransactionTable:
-    """Who knows which transaction. ``mirror``: the mate when its bridge is bound to that side, else None."""
+    """The transactions that each side knows. ``mirror``: the mate if its bridge is bound to that side, else None."""
 
     __slots__ = ("_ledger", "_manager")
 
@@ -27,14 +27,14 @@ class TransactionTable:
         self._manager = manager
 
     def begin(self, active: Side, standby: Side, layouts: tuple[TransactionLayout, ...]) -> None:
-        """Put those in place that exist when time starts."""
+        """Create the transactions that exist when time starts."""
         for what in layouts:
             self._hold(active, what, -what.age)
             if what.replicated and what.state in ("PREPARED", "COMPLETE"):
                 self._hold(standby, what, -what.age)
 
     def complete(self, now: float, side: Side, mirror: Side | None, xid: str, outcome: Outcome) -> None:
-        """Heuristic commit or rollback. Raises ``NoSuchObject``, or ``Refused`` unless it is prepared."""
+        """Heuristic commit or rollback. Raises ``NoSuchObject``, or ``Refused`` unless the transaction is prepared."""
         held = self._find(side, xid)
         if held.state != "PREPARED":
             raise Refused(f"transaction {xid} is not prepared")
@@ -47,7 +47,7 @@ class TransactionTable:
         del side.transactions[xid]
 
     def manager_ends(self, now: float, side: Side, mirror: Side | None, xid: str, outcome: Outcome) -> None:
-        """The transaction manager completes and forgets a transaction where it still can reach it."""
+        """The transaction manager completes and forgets a transaction at the sides it can still reach."""
         held = side.transactions.get(xid)
         if held is None:
             return
@@ -58,15 +58,16 @@ class TransactionTable:
                 known.transactions.pop(xid, None)
 
     def manager_prepares(self, now: float, side: Side, mirror: Side | None, xid: str) -> None:
-        """A branch that no one saw before is prepared."""
+        """A new branch is prepared."""
         for known in (side, mirror):
             if known is not None:
                 self._hold(known, TransactionLayout(xid=xid), now)
 
     def reconcile(self, now: float, side: Side, mirror: Side | None) -> None:
-        """Once connected to the newly active site, the manager ends there whatever its log has an outcome for.
+        """Once connected to the newly active site, the manager ends all transactions there that have an outcome in
+        its log.
 
-        A transaction that a person completed meanwhile is forgotten; the account hears what the log said of it.
+        A transaction that a person completed meanwhile is forgotten. The account records the outcome from the log for it.
         """
         for xid, outcome in self._manager.outcomes:
             held = side.transactions.get(xid)

@@ -1,15 +1,14 @@
 """One message VPN at both sites: its roles, bridges, clients and transactions as time passes.
 
-Sources: docs/sources/solace-procedure.md and docs/sources/solace.md, 4. A VPN is brought up to date only when
-a person looks.
+Sources: docs/sources/solace-procedure.md and docs/sources/solace.md, 4. A VPN is brought up to date only on a request.
 
-Assumptions where the documents are silent, on the side of what would hurt an operator:
+The documents do not cover these cases. Each assumption takes the behaviour that is worse for an operator:
 
 - A bound bridge survives the demotion of the site it drains. Between two standby sites only the bridge towards the
-  site that was active last can bind again; the other one stays down.
+  site that was active last can bind again. The other bridge stays down.
 - A publisher whose message is refused sends it again before any later one. It stops producing while disconnected.
 - Messages consumed at the active are not pruned from its replication queue.
-- What a site could not tell its mate of consumption, it tells once the mate's bridge is bound to it again.
+- A site that could not tell its mate about consumed messages does so when the mate's bridge is bound to it again.
 """
 
 from __future__ import annotations
@@ -40,11 +39,12 @@ from simulator.solace.transactions import TransactionTable
 from simulator.world.intervals import Numbers
 
 _MEGABYTE = 1_048_576
-_STEP_MIN = 0.001  # seconds: how closely the moment of a change of eligibility is found
+_STEP_MIN = 0.001  # seconds: resolution of the moment at which the eligibility changes
 
 
 class SiteState(Protocol):
-    """What a VPN asks of a site: does a node serve, does it let clients in, and is its spool full?"""
+    """The state of a site that a VPN needs: whether a node serves, whether clients can connect, whether the spool is
+    full."""
 
     @property
     def serves(self) -> bool: ...
@@ -57,7 +57,7 @@ class SiteState(Protocol):
 
 
 class Vpn:
-    """One message VPN. Every public method works at the moment ``at``; call ``advance`` first."""
+    """One message VPN. Every public method works at the moment ``at``. Call ``advance`` first."""
 
     def __init__(self, layout: VpnLayout, world: WorldLayout, sites: Mapping[str, SiteState]) -> None:
         self.layout = layout
@@ -80,7 +80,7 @@ class Vpn:
         return self.layout.name
 
     def begin(self) -> None:
-        """Put the layout's first state in place: one site active, its mate bound, clients connected."""
+        """Set up the layout's first state: one site active, its mate bound, clients connected."""
         active = self.sides[self.world.first_active]
         standby = self.stream.mate(active)
         active.role, self.last_active = "active", active.name
@@ -94,7 +94,7 @@ class Vpn:
     # Time
 
     def advance(self, moment: float) -> None:
-        """Bring everything to ``moment``, in order of time."""
+        """Bring the VPN up to ``moment``, event by event."""
         while self.at < moment:
             event = max(self._next_event(), self.at)
             stop = min(moment, event)
@@ -105,7 +105,7 @@ class Vpn:
                 self.settle()
 
     def settle(self) -> None:
-        """Draw the consequences of a change: who can connect to whom, and at which rates messages now move."""
+        """Apply the consequences of a change: update the connections, the eligibility and the message rates."""
         for client in (self.publisher, self.consumer):
             self._settle_client(client)
         for side in self.sides.values():
@@ -127,7 +127,7 @@ class Vpn:
         return event
 
     def _happen(self) -> None:
-        """Let happen what is due now."""
+        """Run the events that are due now."""
         for client in (self.publisher, self.consumer):
             if client.due is not None and client.due <= self.at:
                 self._connect(client)
@@ -143,7 +143,7 @@ class Vpn:
                     self.table.reconcile(self.at, side, self._mirror(side))
 
     def _crossing(self) -> float:
-        """When the depth of the drained queue next makes the active eligible, or ineligible."""
+        """The next moment at which the depth of the drained queue makes the active side eligible or ineligible."""
         rates = self.stream.rates
         side = rates.drained
         if side is None or side.role != "active":
@@ -169,7 +169,7 @@ class Vpn:
             client.due = client.next_try(self.at, self.world.reconnect) if somewhere else None
 
     def _connect(self, client: Client) -> None:
-        """The host list names the sites in the layout's order; the first that serves takes the client."""
+        """The host list has the sites in the layout's order. The client connects to the first site that serves."""
         client.at = next((side.name for side in self.sides.values() if self._serves(side)), None)
         client.due = None
         if client is self.publisher:
@@ -193,7 +193,7 @@ class Vpn:
         return self.world.congested // 10
 
     def _settle_eligibility(self, side: Side, drained: Side | None) -> None:
-        """Synchronous replication falls back by itself when the mate is away or cannot keep up
+        """Synchronous replication becomes asynchronous by itself when the mate is away or cannot keep up
         (docs/sources/solace.md, 4.1)."""
         if side.role != "active":
             side.eligible = False
@@ -232,7 +232,7 @@ class Vpn:
     # Commands
 
     def set_role(self, site: str, role: RoleName, *, by: str = "command") -> bool:
-        """Change the role at one site; False when it had that role already."""
+        """Change the role at one site. Returns False if the site had that role already."""
         side = self.sides[site]
         if side.role == role:
             return False
@@ -246,13 +246,13 @@ class Vpn:
         return True
 
     def set_reject_on_discard(self, *, enabled: bool) -> bool:
-        """Suspend, or resume, telling publishers of a full queue. Config-sync carries it to both sites
+        """Turn the rejection of messages for a full queue on or off. Config-sync copies the setting to both sites
         (docs/sources/solace.md, 1.4)."""
         changed, self.stream.rejects = self.stream.rejects is not enabled, enabled
         return changed
 
     def complete_transaction(self, site: str, xid: str, outcome: Outcome) -> None:
-        """Heuristic commit or rollback. Raises ``NoSuchObject``, or ``Refused`` unless it is prepared."""
+        """Heuristic commit or rollback. Raises ``NoSuchObject``, or ``Refused`` unless the transaction is prepared."""
         side = self.sides[site]
         self.table.complete(self.at, side, self._mirror(side), xid, outcome)
 
@@ -267,19 +267,19 @@ class Vpn:
             self.table.manager_ends(self.at, side, self._mirror(side), xid, outcome)
 
     def manager_prepares(self, xid: str) -> None:
-        """A branch that no one saw before is prepared at the site that was active last."""
+        """A new branch is prepared at the site that was active last."""
         if self.last_active is not None:
             side = self.sides[self.last_active]
             self.table.manager_prepares(self.at, side, self._mirror(side), xid)
 
     def _mirror(self, side: Side) -> Side | None:
-        """The mate, while its bridge is bound to ``side``."""
+        """The mate while its bridge is bound to ``side``, else None."""
         return self.stream.mate(side) if self.stream.rates.drained is side else None
 
-    # What can be seen
+    # Views
 
     def replication(self, site: str) -> VpnReplication:
-        """The row of ``show message-vpn … replication`` at one site; ``None`` where a flag does not apply there."""
+        """The row of ``show message-vpn … replication`` at one site. A flag that does not apply there is ``None``."""
         side = self.sides[site]
         mate = self.stream.mate(side)
         active = side.role == "active"
@@ -311,12 +311,12 @@ class Vpn:
         )
 
     def clients(self, site: str) -> list[ClientView]:
-        """Who is connected at one site."""
+        """The clients that are connected to one site."""
         found = (("feed/1/#00000001", self.publisher), ("book/1/#00000002", self.consumer))
         return [ClientView(name, self.name, "default") for name, client in found if client.at == site]
 
     def endpoints(self, site: str) -> list[EndpointView]:
-        """The queue that the consumers read, and a topic endpoint no one writes to. Moments are of world time."""
+        """The queue that the consumers read, and a topic endpoint that stays empty. Moments are world time."""
         spool = self.sides[site].spool
         oldest = next(iter(spool), None)
         number = None if oldest is None else oldest[0]
@@ -334,9 +334,9 @@ class Vpn:
         ]
 
     def messages(self, site: str, kind: EndpointKind, name: str, after: int | None, count: int) -> list[MessageView]:
-        """Up to so many messages of an endpoint beyond number ``after``, by their numbers. Moments are of world time.
+        """Up to ``count`` messages of an endpoint with numbers above ``after``, in order. Moments are world time.
 
-        A copy of a message that is there already is not shown: over SEMP it would have a separate id.
+        A second copy of a message is not shown. Over SEMP it would have a separate id.
         """
         if (name, kind) not in [(view.name, view.kind) for view in self.endpoints(site)]:
             raise NoSuchObject(f"{kind} {name} does not exist")
@@ -359,7 +359,8 @@ class Vpn:
         return [held.view(self.name, self.at) for held in self.sides[site].transactions.values()]
 
     def tally(self) -> Tally:
-        """The independent account, now. With no site active, either could be made so: both can deliver."""
+        """The independent account, now. If no site is active, either site could become active, so messages at both
+        count as deliverable."""
         serving = [side for side in self.sides.values() if self._serves(side)]
         deliverable = Numbers(run for side in serving or self.sides.values() for run in side.spool)
         held = Numbers(run for side in self.sides.values() for run in side.spool)
@@ -382,7 +383,7 @@ class Vpn:
         }
 
     def restore(self, data: Mapping[str, Any]) -> None:
-        """Take over what ``dump`` wrote. Raises KeyError, TypeError or ValueError when it was not."""
+        """Load the data of ``dump``. Raises KeyError, TypeError or ValueError for other data."""
         self.at = float(data["at"])
         self.sides = {name: Side.load(name, data["sides"][name]) for name in self.sides}
         self.ledger = Ledger.load(self.name, data["ledger"])

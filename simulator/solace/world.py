@@ -1,10 +1,10 @@
-"""The simulated world: two sites, their nodes and message VPNs, time, and what goes wrong.
+"""The simulated world: two sites, their nodes and message VPNs, time, and faults.
 
-Deterministic: the same layout, faults, requests and clock give the same world. Its effects follow from the rules of
-``vpn``, ``stream`` and ``centre``, never from what a runbook expects, and it never imports the engine.
+The world is deterministic: the same layout, faults, requests and clock give the same world. Its effects follow from
+the rules of ``vpn``, ``stream`` and ``centre``, never from the expectations of a runbook. It never imports the engine.
 
-World time counts seconds from the world's start and passes only while a person runs it. A world with a file keeps
-every answer it gave: what a device was seen to be, or obeyed, is on disk before the caller hears of it.
+World time counts seconds from the world's start and passes only while a process runs the world. A world with a file
+saves its state before it answers. The caller therefore never gets an answer that a dead process could lose.
 """
 
 from __future__ import annotations
@@ -34,7 +34,8 @@ Event = tuple[float, int, str, list[Any]]  # moment, order of arrival, kind, det
 
 
 class World(Kept):
-    """Everything simulated. Safe to use from several threads; ``request`` makes several questions one moment."""
+    """All simulated objects. Safe to use from several threads. All questions within one ``request`` see the same
+    moment."""
 
     def __init__(self, layout: WorldLayout, clock: Clock, *, path: Path | None = None) -> None:
         super().__init__(clock, path)
@@ -49,7 +50,7 @@ class World(Kept):
 
     @classmethod
     def load(cls, path: Path, clock: Clock) -> World:
-        """The world kept at ``path``, as it was left. Raises ``Unreachable`` with a hint when it cannot be used."""
+        """The world from the file ``path``. Raises ``Unreachable`` with a hint when the file cannot be used."""
         file = WorldFile(path)
         data = file.read()
         try:
@@ -64,7 +65,7 @@ class World(Kept):
 
     @property
     def sites(self) -> tuple[str, ...]:
-        """The names of the two sites; the first is the one that clients try first."""
+        """The names of the two sites. Clients try the first site first."""
         return tuple(self.centres)
 
     @property
@@ -76,12 +77,12 @@ class World(Kept):
         return name in self._vpns
 
     def appliance(self, site: str, node: str) -> SimulatedAppliance:
-        """One node, as its management shows it. Raises ``DefinitionError`` for a node that is not there."""
+        """One node, as its management shows it. Raises ``DefinitionError`` for an unknown node."""
         self.centre(site).node(node)
         return SimulatedAppliance(self, site, node)
 
     def centre(self, site: str) -> Centre:
-        """Raises ``DefinitionError`` for a site that is not there."""
+        """The data centre of a site. Raises ``DefinitionError`` for an unknown site."""
         if site not in self.centres:
             raise DefinitionError(f"the simulated world has no site {site}; it has {', '.join(self.centres)}")
         return self.centres[site]
@@ -112,36 +113,37 @@ class World(Kept):
     # Disturbing
 
     def inject(self, faults: Iterable[Fault]) -> None:
-        """Script faults. Raises ``DefinitionError`` when one names a site, node or VPN that is not there."""
+        """Script faults. Raises ``DefinitionError`` for a fault that names an unknown site, node or VPN."""
         with self.request():
             self._faults.give(faults)
 
     def happened(self) -> tuple[str, ...]:
-        """The faults that have happened now, as they were written."""
+        """The faults that have happened so far, as they were written."""
         with self.request():
             return self._faults.happened()
 
     def notice(self, seen: Seen) -> None:
-        """A node saw this: state faults that wait for it happen. Raises ``Refused`` for one that refuses."""
+        """Trigger the state faults that wait for this request to a node. Raises ``Refused`` when a fault refuses the
+        request."""
         self._faults.notice(seen)
 
     def answer_fault(self, seen: Seen) -> AnswerFault | None:
-        """What goes wrong with the answer to this, if anything; whoever speaks for the node makes it happen."""
+        """The fault of the answer to this request, if any. The caller that sends the answer applies the fault."""
         with self.request():
             return self._faults.answer(seen)
 
     def obey_later(self, site: str, node: str, action: str, args: Mapping[str, str], vpn: str, after: float) -> None:
-        """A command that is still on its way: the node obeys it ``after`` seconds, if it then can."""
+        """Plan a delayed command. The node obeys it in ``after`` seconds, if it then can."""
         with self.request():
             self.plan(self.now() + after, "command", [site, node, action, dict(args), vpn])
 
     def plan(self, moment: float, kind: str, details: list[Any]) -> None:
-        """Let something happen at a moment of world time."""
+        """Plan an event for a moment of world time."""
         self._arrivals += 1
         heapq.heappush(self._events, (moment, self._arrivals, kind, details))
 
     def change(self, effect: Callable[[], object]) -> None:
-        """Let ``effect`` change a site for all its VPNs: each is brought up to now before, and settled after."""
+        """Let ``effect`` change a site. Every VPN is brought up to now before the change, and settled after it."""
         for vpn in self._vpns.values():
             vpn.advance(self.moment)
         effect()
@@ -149,7 +151,7 @@ class World(Kept):
             vpn.settle()
 
     def affected(self, name: str | None) -> Sequence[Vpn]:
-        """The named VPN, or all, brought up to the moment of what happens now."""
+        """The named VPN, or all of them, brought up to the present world time."""
         chosen = [self._vpns[name]] if name is not None else list(self._vpns.values())
         for vpn in chosen:
             vpn.advance(self.moment)
@@ -163,12 +165,12 @@ class World(Kept):
         self._vpns = {vpn.name: Vpn(vpn, layout, self.centres) for vpn in layout.vpns}
 
     def let_due_happen(self) -> None:
-        """Let happen what was just planned for now."""
-        if not self._happening:  # else it is next in the queue anyway
+        """Run the events that were just planned for now."""
+        if not self._happening:  # else the running loop takes the event next
             self._pass_until(self.moment)
 
     def _pass_until(self, target: float) -> None:
-        """Let happen, in order of time, what was to happen until ``target``; world time is then that."""
+        """Run all events up to ``target``, in order of time. World time is then ``target``."""
         self._happening = True
         try:
             while self._events and self._events[0][0] <= target:
@@ -196,7 +198,7 @@ class World(Kept):
                 raise ValueError(f"the world knows no event {kind} {details}")
 
     def take_over(self, site: str, node: str | None) -> None:
-        """The node, if there is one to do so, will have the message spool after the time that takes."""
+        """Plan that ``node``, if not None, has the message spool after the take-over time."""
         if node is not None:
             self.plan(self.moment + self.layout.takeover, "serve", [site, node])
 

@@ -1,4 +1,4 @@
-"""An SSH server's own key: read from its file, or made there once. It is never sent anywhere, nor printed."""
+"""An SSH server's own key, read from its file or created once. The private key is never sent or printed."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from orchestrator.errors import DefinitionError
 
 @dataclass(frozen=True, slots=True)
 class ServerKey:
-    """A server's identity. ``line`` is its public half, ``<type> <base64>``, as an inventory pins it."""
+    """A server's identity. ``line`` is the public key, ``<type> <base64>``, as an inventory pins it."""
 
     line: str
     private: paramiko.PKey = field(repr=False)
 
 
 def server_key(path: Path) -> ServerKey:
-    """The key in ``path``; made there first when there is none (ECDSA P-256, readable by its owner only).
+    """The key in ``path``. It is created if it does not exist (ECDSA P-256, readable by its owner only).
 
     Keys of every type that OpenSSH writes are read: Ed25519, ECDSA, RSA. Raises ``DefinitionError`` when the file is
     not a private key.
@@ -40,16 +40,14 @@ def server_key(path: Path) -> ServerKey:
 
 
 def _write_new_key(path: Path) -> None:
-    # Not paramiko's own file writer: the key must never exist half written, nor readable for a moment.
+    # Not paramiko's own file writer: the key file must never be incomplete or readable by others, even for a moment.
     unfinished = path.with_name(f".{path.name}.{os.getpid()}.{threading.get_ident()}")
     handle = os.open(unfinished, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
     with os.fdopen(handle, "w", encoding="ascii") as file:
-        # Not Ed25519, which paramiko reads but cannot make; not RSA, which takes a lab seconds to make and to read.
+        # Not Ed25519, because paramiko cannot create it. Not RSA, because a lab needs seconds to create and read it.
         paramiko.ECDSAKey.generate().write_private_key(file)
     try:
-        with suppress(
-            FileExistsError
-        ):  # a person who started at the same moment made one, which is the one that is kept
+        with suppress(FileExistsError):  # another process created the key at the same moment: keep that one
             os.link(unfinished, path)
     finally:
         unfinished.unlink()

@@ -1,7 +1,7 @@
-"""A small SSH server for line-oriented shells: what the lab's simulated devices are reached through.
+"""A small SSH server for line-oriented shells. It makes the lab's simulated devices reachable.
 
-It authenticates, gives a terminal and a shell, and nothing else: no commands (exec), no subsystems, no forwarding.
-Errors of a client end that client's connection, never the server. It must not know what the shells are for.
+It only authenticates and gives a terminal and a shell: no commands (exec), no subsystems, no forwarding.
+Errors of a client end that client's connection, never the server. The server must not depend on the use of the shells.
 """
 
 from __future__ import annotations
@@ -36,13 +36,13 @@ CHANNELS_MAX = 10  # MaxSessions of OpenSSH
 _LOG_CHANNEL = "failover.ssh.server"
 _RECEIVE_BYTES = 4096
 
-# What a client does wrong is not news on the operator's screen, and paramiko would print it there without a handler.
+# Without a handler paramiko would print the errors of clients on the operator's screen.
 logging.getLogger(_LOG_CHANNEL).addHandler(logging.NullHandler())
 
 
 @dataclass(frozen=True, slots=True)
 class Account:
-    """Who may log in, and by what. ``public_keys`` are ``<type> <base64>``, as in ``authorized_keys``."""
+    """An account and its credentials. ``public_keys`` are ``<type> <base64>``, as in ``authorized_keys``."""
 
     username: str
     password: str | None = field(default=None, repr=False)
@@ -59,11 +59,11 @@ class Login:
 
 
 class SshServer:
-    """Shells over SSH on one address. ``shells`` makes one for each login that asks for a terminal session.
+    """Shells over SSH on one address. ``shells`` creates a shell for each login that requests a terminal session.
 
-    ``latency_s`` passes before each answer. ``port`` 0 takes a free one. ``chaos`` holds the mishaps tests ordered. A
-    client is turned away, before a word, when ``admits`` says no, and a login that would fit when ``approves`` does.
-    Stop and start at will: the port stays the same.
+    ``latency_s``: the delay before each answer. ``port`` 0 takes a free port. ``chaos`` holds the faults that tests
+    ordered. If ``admits`` returns False, the client is disconnected at once. If ``approves`` returns False, a login is
+    refused even with valid credentials. The server can stop and start again on the same port.
     """
 
     def __init__(
@@ -100,7 +100,7 @@ class SshServer:
 
     @property
     def address(self) -> tuple[str, int]:
-        """Host and port. The port is 0 until the first start, if a free one was asked for."""
+        """Host and port. If a free port was requested, the port is 0 until the first start."""
         return self._address
 
     @property
@@ -108,7 +108,7 @@ class SshServer:
         return self._listener is not None
 
     def start(self) -> None:
-        """Listen. Raises OSError when the port is taken; does nothing when already running."""
+        """Listen. Raises OSError when the port is taken. Does nothing if the server is already running."""
         if self._listener is None:
             self._listener = _Listener(self._address, self._serve)
             self._address = self._listener.address
@@ -148,7 +148,7 @@ class SshServer:
 
 
 class _Gate(paramiko.ServerInterface):
-    """What one connection may do: log in, open sessions, get a terminal and a shell in each."""
+    """The permissions of one connection: log in, open sessions, get a terminal and a shell in each session."""
 
     def __init__(
         self,
@@ -162,7 +162,7 @@ class _Gate(paramiko.ServerInterface):
         self._methods = methods
         self._banner = banner
         self._login: tuple[str, AuthMethod] | None = None
-        self._asked: str = ""  # the user that keyboard-interactive is asking
+        self._asked: str = ""  # the user of the keyboard-interactive question
         self._sizes: dict[int, tuple[int, int]] = {}
         self._shells: dict[int, Shell] = {}
         self._channels: dict[int, paramiko.Channel | None] = {}
@@ -238,7 +238,7 @@ class _Gate(paramiko.ServerInterface):
         number = channel.get_id()
         self._channels[number] = channel
         if number in self._shells:
-            return False  # one shell a channel (RFC 4254, 6.5)
+            return False  # one shell per channel (RFC 4254, 6.5)
         self._shells[number] = self.open_shell(channel, *self._sizes.get(number, (0, 0)))
         return True
 
@@ -267,7 +267,7 @@ class _Connection:
         self._threads: list[threading.Thread] = []
 
     def start(self) -> None:
-        # With an event, paramiko negotiates in its own thread, and a client that talks nonsense costs no one else.
+        # With an event, paramiko negotiates in its own thread. A client that sends garbage then does not block others.
         self._transport.start_server(event=threading.Event(), server=self._gate)
 
     @property
@@ -287,7 +287,7 @@ class _Connection:
         thread.start()
 
     def drop(self) -> None:
-        """Break off as a lost network would: the client is told nothing."""
+        """Break the connection without a message to the client, as a lost network would."""
         with suppress(OSError):
             self._socket.shutdown(socket.SHUT_RDWR)
         self._transport.close()
@@ -299,7 +299,7 @@ class _Connection:
 
 
 class _ChannelWire:
-    """A channel as a terminal uses it; ``drop`` takes the whole connection down."""
+    """A channel as the wire of a terminal. ``drop`` breaks the whole connection."""
 
     def __init__(self, channel: paramiko.Channel, connection: _Connection) -> None:
         self._channel = channel
@@ -316,7 +316,7 @@ class _ChannelWire:
 
 
 class _Listener:
-    """The listening socket and its thread, which lasts from one start to the next stop."""
+    """The listening socket and its thread. Both last from one start to the next stop."""
 
     def __init__(
         self, address: tuple[str, int], serve: Callable[[socket.socket, str, threading.Event], _Connection]

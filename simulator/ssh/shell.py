@@ -1,7 +1,7 @@
-"""The server's side of a line-oriented shell: echo, line editing, latency, and the mishaps that tests order.
+"""The server side of a line-oriented shell: echo, line editing, latency, and the faults that tests order.
 
-It speaks over any ``Wire`` (an SSH channel, a socket) with any ``Shell`` (what the lines mean). It must never know a
-vendor's command, and never sleep without listening for the order to stop.
+It connects any ``Wire`` (an SSH channel, a socket) with any ``Shell`` (the meaning of the lines). It must not depend
+on the commands of a vendor. It must never sleep without checking for the order to stop.
 """
 
 from __future__ import annotations
@@ -20,23 +20,24 @@ Wants = Literal["line", "key", "nothing"]
 AnswerMishap = Literal["drop-after", "cut-short", "freeze-after", "silent", "shortened", "garbage"]
 MishapKind = AnswerMishap | Literal["drop-before", "freeze-before"]
 
-LINE_MAX = 4096  # characters; what is typed beyond is ignored, as by a terminal driver
+LINE_MAX = 4096  # characters; further characters are ignored, as by a terminal driver
 GARBAGE = "\ufffd\x07~#>{%garbage%}<#~\x00\n"
-_FROZEN_GLANCE_S = 0.1  # how often a frozen terminal looks whether the server stops
+_FROZEN_GLANCE_S = 0.1  # how often a frozen terminal checks whether the server stops
 
 _ETX, _EOT, _BEL, _BS, _NAK, _ESC, _DEL = "\x03", "\x04", "\x07", "\x08", "\x15", "\x1b", "\x7f"
 
 
 class Shell(Protocol):
-    """What answers at a terminal. Texts end their lines with ``\\n``; the last line is the next prompt.
+    """The program that answers at a terminal. Lines of its texts end with ``\\n``. The last line is the next prompt.
 
-    A shell whose device is gone raises ``AdapterError``: the connection then breaks silently. One that wants
-    its answer to go wrong raises ``Spoilt`` in place of giving it.
+    A shell whose device is gone raises ``AdapterError``. The connection then breaks silently. To make an answer go wrong,
+    a shell raises ``Spoilt`` instead of returning the answer.
     """
 
     @property
     def wants(self) -> Wants:
-        """What comes next: a line, a single key (pager, question), or nothing more: the shell has ended."""
+        """The input that the shell waits for: a line, or a single key (pager, question). ``nothing``: the shell has
+        ended."""
         ...
 
     def greet(self) -> str:
@@ -44,24 +45,24 @@ class Shell(Protocol):
         ...
 
     def take_line(self, line: str) -> str:
-        """The answer to a finished line, and the next prompt. The line has no end mark."""
+        """The answer to a complete line, and the next prompt. The line has no line end."""
         ...
 
     def take_key(self, key: str) -> str:
-        """The answer to one key. It is not echoed: a shell that wants to see it returns it."""
+        """The answer to one key. The key is not echoed. To echo it, a shell returns it."""
         ...
 
     def interrupt(self) -> str:
-        """Ctrl-C: forget what was started. The next prompt."""
+        """Handle Ctrl-C: abort the current input. Returns the next prompt."""
         ...
 
     def resize(self, columns: int, rows: int) -> None:
-        """The size of the terminal, in characters. May come from another thread."""
+        """Set the size of the terminal, in characters. Another thread may call this."""
         ...
 
 
 class Spoilt(Exception):
-    """What a shell answers, and the outcome of the answer on its way. The line has been obeyed, or lost, by then."""
+    """A shell's answer, and its fault on the way to the client. By then the line was obeyed or lost."""
 
     def __init__(self, kind: AnswerMishap, answer: str) -> None:
         super().__init__(kind)
@@ -70,29 +71,29 @@ class Spoilt(Exception):
 
 
 class Wire(Protocol):
-    """Bytes both ways. ``receive`` blocks, and gives ``b""`` at the end; ``send`` raises OSError when it cannot."""
+    """Bytes in both directions. ``receive`` blocks and returns ``b""`` at the end. ``send`` raises OSError on failure."""
 
     def receive(self) -> bytes: ...
 
     def send(self, data: bytes) -> None: ...
 
     def drop(self) -> None:
-        """Break the whole connection off, without a goodbye."""
+        """Break the whole connection without a message."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class Mishap:
-    """Something that goes wrong at the ``nth`` line (from now on) which contains ``matching``.
+    """A fault at the ``nth`` line, from now on, that contains ``matching``.
 
-    - ``drop-before``: the connection breaks, and the shell never gets the line.
-    - ``drop-after``: the shell obeys, and the connection breaks before a word of the answer.
+    - ``drop-before``: the connection breaks, and the shell does not get the line.
+    - ``drop-after``: the shell obeys, and the connection breaks before the answer.
     - ``cut-short``: the shell obeys, half of the answer arrives, the connection breaks.
-    - ``freeze-before``: nothing happens until ``Chaos.thaw``; then the line takes effect, late.
+    - ``freeze-before``: nothing happens until ``Chaos.thaw``. Then the line takes effect, late.
     - ``freeze-after``: the shell obeys, and the answer arrives only after ``Chaos.thaw``.
-    - ``silent``: as ``freeze-after``, and not even the echo arrives, as over a connection that is half open.
-    - ``shortened``: the shell obeys; half of the answer arrives, and the next prompt.
-    - ``garbage``: the shell obeys; the answer is replaced by rubbish, the next prompt is whole.
+    - ``silent``: as ``freeze-after``, but without the echo, as over a half-open connection.
+    - ``shortened``: the shell obeys, half of the answer and the next prompt arrive.
+    - ``garbage``: the shell obeys, the answer is replaced by garbage, the next prompt is complete.
     """
 
     kind: MishapKind
@@ -101,7 +102,8 @@ class Mishap:
 
 
 class Chaos:
-    """The mishaps in store for one server, over all its connections. Each happens once. Safe between threads."""
+    """The planned faults of one server, over all its connections. Each happens once. Safe to use from several
+    threads."""
 
     def __init__(self) -> None:
         self._guard = threading.Condition()
@@ -110,18 +112,18 @@ class Chaos:
         self._frozen: deque[threading.Event] = deque()
 
     def plan(self, *mishaps: Mishap) -> None:
-        """Put mishaps in store; lines are counted from this moment."""
+        """Plan faults. Lines are counted from this moment."""
         with self._guard:
             self._planned += [(mishap, mishap.nth) for mishap in mishaps]
 
     @property
     def happened(self) -> tuple[Mishap, ...]:
-        """The mishaps that struck, in order."""
+        """The faults that happened, in order."""
         with self._guard:
             return tuple(self._happened)
 
     def strike(self, line: str) -> Mishap | None:
-        """The mishap of this line, if any; at most one. Every line must be shown here exactly once."""
+        """The fault of this line, if any. Call this exactly once for every line."""
         with self._guard:
             struck: Mishap | None = None
             kept: list[tuple[Mishap, int]] = []
@@ -137,7 +139,7 @@ class Chaos:
             return struck
 
     def freeze(self, stop: threading.Event) -> bool:
-        """Block until ``thaw``; False when the server stops instead."""
+        """Block until ``thaw``. Returns False if the server stops first."""
         thawed = threading.Event()
         with self._guard:
             self._frozen.append(thawed)
@@ -148,7 +150,7 @@ class Chaos:
         return True
 
     def wait_frozen(self, timeout_s: float) -> bool:
-        """Wait until a terminal is frozen; False when none was within ``timeout_s``."""
+        """Wait until a terminal is frozen. Returns False if none is frozen within ``timeout_s``."""
         with self._guard:
             return self._guard.wait_for(lambda: bool(self._frozen), timeout_s)
 
@@ -160,23 +162,23 @@ class Chaos:
 
 
 class LineEditor:
-    """Characters in, echo and finished lines out. Backspace, Ctrl-U; arrow keys and other controls are ignored."""
+    """Takes characters, returns the echo and complete lines. Handles Backspace and Ctrl-U, ignores other control keys."""
 
     def __init__(self) -> None:
         self._typed: list[str] = []
-        self._in_sequence = ""  # what has come of an escape sequence
+        self._in_sequence = ""  # the part of an escape sequence received so far
 
     @property
     def is_empty(self) -> bool:
         return not self._typed
 
     def clear(self) -> None:
-        """Forget the line."""
+        """Discard the line."""
         self._typed.clear()
         self._in_sequence = ""
 
     def type(self, char: str) -> tuple[str, str | None]:
-        """The echo of ``char``, and the line if it ended one."""
+        """The echo of ``char``, and the complete line if ``char`` ended one."""
         if self._in_sequence or char == _ESC:
             self._swallow(char)
             return "", None
@@ -198,7 +200,7 @@ class LineEditor:
         return char, None
 
     def _swallow(self, char: str) -> None:
-        # ECMA-48: ESC [ parameters, ended by a character from @ to ~; any other ESC takes one character more.
+        # ECMA-48: "ESC [" and parameters end with a character from @ to ~. Any other ESC takes one more character.
         self._in_sequence += char
         is_csi = self._in_sequence.startswith("\x1b[")
         if (is_csi and len(self._in_sequence) > 2 and "@" <= char <= "~") or (
@@ -208,7 +210,7 @@ class LineEditor:
 
 
 class _Broken(Exception):
-    """It is over: a mishap broke the connection, or the server stops."""
+    """The terminal ends: a fault broke the connection, or the server stops."""
 
 
 class ServerTerminal:
@@ -234,18 +236,19 @@ class ServerTerminal:
         self._after_cr = False
 
     def run(self) -> None:
-        """Greet, then answer until the shell ends, the client leaves, or the server stops. Never raises for these."""
+        """Greet, then answer until the shell ends, the client leaves, or the server stops. Does not raise in these
+        cases."""
         goes_on = self.begin()
         with suppress(OSError, EOFError):
             while goes_on and (data := self._wire.receive()):
                 goes_on = self.take(data)
 
     def begin(self) -> bool:
-        """Greet. False when that was all."""
+        """Greet. Returns False if the session already ended."""
         return self._goes_on(lambda: self._say(self._shell.greet()))
 
     def take(self, data: bytes) -> bool:
-        """Answer what the client typed. False when it is over; nothing may be taken then."""
+        """Answer the client's input. Returns False when the session has ended. Do not call it again after that."""
         return self._goes_on(lambda: self._type(self._decoder.decode(data)))
 
     def _goes_on(self, step: Callable[[], None]) -> bool:
@@ -270,7 +273,7 @@ class ServerTerminal:
         return self._stop.is_set() or self._shell.wants == "nothing"
 
     def _take(self, char: str) -> None:
-        is_line_end_twice = char == "\n" and self._after_cr  # CR LF is one key
+        is_line_end_twice = char == "\n" and self._after_cr  # CR LF counts as one key
         self._after_cr = char == "\r"
         if is_line_end_twice:
             return
@@ -322,7 +325,7 @@ class ServerTerminal:
 
     def _wait(self) -> None:
         if self._latency_s > 0:
-            self._flush()  # the echo comes at once, the answer late
+            self._flush()  # the echo is sent at once, the answer after the latency
             if self._stop.wait(self._latency_s):
                 raise _Broken
 
@@ -332,7 +335,7 @@ class ServerTerminal:
             raise _Broken
 
     def _break_off(self) -> None:
-        self._flush()  # the answers to earlier lines, and this line's echo, were on their way already
+        self._flush()  # answers to earlier lines and the echo of this line are sent first
         self._wire.drop()
         raise _Broken
 

@@ -1,1 +1,1 @@
-"""What every simulated world has in common: time, file, faults, numbers."""
+"""The common parts of all simulated worlds: time, file, faults, numbers."""

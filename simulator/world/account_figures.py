@@ -1,4 +1,4 @@
-"""The world's account in figures, for the end of a simulated run. Read by reports, never by anything that decides."""
+"""The world's account in figures, for the end of a simulated run. Only reports may read them, never a decision."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ _AMPS = "mock-amps"
 
 
 def accounts(site: Site, clock: Clock, services: Sequence[str]) -> dict[str, dict[str, int]]:
-    """For each service that the world has: messages lost, duplicated and out of order, and how often two were active.
+    """Messages lost, duplicated and out of order, and how often both sites were active, for each service of the world.
 
-    ``stranded``: those of the lost ones that a site which does not serve still holds.
+    ``stranded``: the lost messages that a site which does not serve still holds.
 
-    Raises what acquiring the site's world raises: ``DefinitionError``, ``Unreachable``.
+    Raises ``DefinitionError`` or ``Unreachable`` when the site's world cannot be acquired.
     """
     if site.adapter == _AMPS:
         return _of_fabric(site, clock, services)
@@ -43,7 +43,7 @@ def accounts(site: Site, clock: Clock, services: Sequence[str]) -> dict[str, dic
 
 
 def _of_generic(site: Site, clock: Clock, services: Sequence[str]) -> dict[str, dict[str, int]]:
-    """Of a declared family. A unit that arrives twice is not known of it."""
+    """The figures of a declared family. Its world does not record units that arrive twice, so ``duplicated`` is 0."""
     world = GENERIC_WORLDS.acquire(str(site.options["world"]), clock)
     try:
         tallies = {service: world.tally(service) for service in services if world.service(service) is not None}
@@ -62,7 +62,7 @@ def _of_generic(site: Site, clock: Clock, services: Sequence[str]) -> dict[str, 
 
 
 def _of_fabric(site: Site, clock: Clock, services: Sequence[str]) -> dict[str, dict[str, int]]:
-    """A service of AMPS is an instance's client traffic: the account is that of all publishers that could go there."""
+    """A service of AMPS is an instance's client traffic. Its account covers all publishers that can use the instance."""
     world = AMPS_WORLDS.acquire(str(site.options["world"]), clock)
     try:
         tally, publishers = world.tally(), world.layout.publishers

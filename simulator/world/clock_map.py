@@ -1,8 +1,8 @@
-"""Which moment of world time was which moment of the clock, although a world stands still while no one runs it.
+"""Maps moments of world time to moments of the clock. World time pauses while no process runs the world.
 
-After a pause the clock is further on and world time is not. A message keeps the clock's time at which it was sent:
-were it to move with each pause, an old message would look young, and a fail-back safer than it is. Nothing here moves
-a world or asks for the time.
+A pause moves the clock but not world time. A message must keep the clock time at which it was sent. Otherwise each
+pause would make an old message look younger, and a fail-back would look safer than it is. Nothing here moves a world
+or reads the clock.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from collections.abc import Iterable
 
 
 class Pauses:
-    """From world time to seconds since the Unix epoch: stretches without a pause, each with where it started."""
+    """Converts world time to seconds since the Unix epoch. Keeps the start of each stretch between two pauses."""
 
     __slots__ = ("_stretches",)
 
@@ -20,19 +20,19 @@ class Pauses:
         self._stretches = [(moment, epoch)]  # (world time, clock), in order of world time
 
     def epoch(self, moment: float) -> float:
-        """When that was, by the clock. The moment at which a pause lies is the one before it: the older of two."""
+        """The clock time of ``moment``. A moment at a pause has two clock times: this returns the older one."""
         at = max(0, bisect_left(self._stretches, (moment,)) - 1)
         began, clock = self._stretches[at]
         return clock + moment - began
 
     def go_on(self, moment: float, epoch: float) -> None:
-        """From this moment of world time on, the clock continues from there."""
+        """Start a new stretch: from world time ``moment`` on, the clock continues from ``epoch``."""
         if len(self._stretches) > 1 and self._stretches[-1][0] >= moment:
-            del self._stretches[-1]  # nothing happened in it
+            del self._stretches[-1]  # the stretch is empty
         self._stretches.append((moment, epoch))
 
     def forget(self, before: float) -> None:
-        """No one will ask for a moment before this one."""
+        """Drop the stretches that only moments before ``before`` need."""
         del self._stretches[: max(0, bisect_left(self._stretches, (before,)) - 1)]
 
     def dump(self) -> list[tuple[float, float]]:
@@ -41,7 +41,7 @@ class Pauses:
 
     @classmethod
     def load(cls, data: Iterable[Iterable[float]]) -> Pauses:
-        """What ``dump`` wrote. Raises TypeError or ValueError when it was not."""
+        """Rebuild the object from the data of ``dump``. Raises TypeError or ValueError for other data."""
         stretches = [(float(moment), float(epoch)) for moment, epoch in data]
         first, *more = stretches
         found = cls(*first)

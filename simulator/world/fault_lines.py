@@ -1,7 +1,7 @@
-"""How a fault is written in every simulated world: a line that says when, and what.
+"""The form of a fault in every simulated world: one line that says when the fault happens and what goes wrong.
 
-A world brings its vocabulary as a ``Grammar``: what its faults wait for, what can happen to it, and the help that says
-so. What can go wrong with an answer is the same everywhere. Whatever a vocabulary does not cover is refused.
+Each world defines its vocabulary as a ``Grammar``: the triggers of its faults, the effects, and the help text.
+Faults of an answer are the same in every world. A line outside the vocabulary is refused.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ StateFaultT = TypeVar("StateFaultT")
 Groups = Mapping[str, str | None]
 
 DURATION = r"\d+(?:\.\d+)?(?:ms|s|m|h)"
-# How long something lasts, at the end of a line; ``lasts`` reads what it finds.
+# The optional duration at the end of a line. ``lasts`` reads the match.
 LASTS = rf"(?:\s+(?P<lasts>{DURATION}))?"
 NAME = r"[A-Za-z0-9][A-Za-z0-9_.-]*"
 _UNITS = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0}
@@ -28,10 +28,10 @@ _UNITS = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0}
 
 @dataclass(frozen=True, slots=True)
 class When:
-    """What sets a fault off: something that happens, to ``about`` (a message VPN, an instance; None for any).
+    """The trigger of a fault: an event at ``about`` (a message VPN, an instance; None for any).
 
-    ``after``: seconds until the fault then happens; for ``at``, counted from when it was given. One of an answer hits
-    the first that fits once they are over.
+    ``after``: seconds between the trigger and the fault. For ``at``, they count from when the fault was given. A fault of
+    an answer hits the first matching answer after these seconds.
     """
 
     phase: str
@@ -41,8 +41,10 @@ class When:
 
 @dataclass(frozen=True, slots=True)
 class AnswerFault:
-    """One answer goes wrong; with ``lasts``, every one for so long. ``late`` seconds pass before it is obeyed. ``break
-    off``: of a change in several requests the first one alone is obeyed."""
+    """One answer goes wrong; with ``lasts``, every answer for that many seconds.
+
+    ``late``: seconds before the command is obeyed. ``break off``: a change of several requests stops after the first one.
+    """
 
     kind: Literal[
         "refuse",
@@ -60,7 +62,7 @@ class AnswerFault:
 
 @dataclass(frozen=True)
 class Fault(Generic[StateFaultT]):
-    """One scripted fault; ``text`` is what was written."""
+    """One scripted fault. ``text`` is the line as it was written."""
 
     text: str
     when: When
@@ -71,9 +73,10 @@ class Fault(Generic[StateFaultT]):
 class Grammar(Generic[StateFaultT]):
     """The vocabulary of one world's faults.
 
-    ``help``: what it understands, for a person. ``phases``: what a fault may wait for, beside ``at``; ``about``: the
-    pattern of the name after it. ``shapes``: a pattern for each thing that can happen, and what its groups mean; None
-    when they mean nothing. ``misfit``: why a When and a What do not go together, or nothing.
+    ``help``: the vocabulary, as text for a person. ``phases``: the triggers besides ``at``. ``about``: the pattern of
+    the name after a trigger. ``shapes``: a pattern for each effect, and a function that turns the matched groups into the
+    effect, or into None for an invalid match. ``misfit``: the reason why a trigger and an effect do not go together, or
+    "".
     """
 
     help: str
@@ -83,7 +86,7 @@ class Grammar(Generic[StateFaultT]):
     misfit: Callable[[When, StateFaultT | AnswerFault], str]
 
     def fault(self, text: str) -> Fault[StateFaultT]:
-        """One fault from its line. Raises ``DefinitionError`` with what is understood."""
+        """One fault from its line. Raises ``DefinitionError`` with the help text as its hint."""
         written = " ".join(text.split())
         before, colon, after = written.rpartition(":")
         when, what = self._when(before.strip()), self._what(after.strip())
@@ -95,7 +98,7 @@ class Grammar(Generic[StateFaultT]):
         return Fault(written, when, what)
 
     def faults(self, lines: Iterable[str], *, file: Path | None = None) -> tuple[Fault[StateFaultT], ...]:
-        """Faults from lines of text; empty lines and comments are skipped. Errors name file and line."""
+        """Faults from lines of text. Empty lines and comments are skipped. Errors name file and line."""
         found: list[Fault[StateFaultT]] = []
         for number, line in enumerate(lines, start=1):
             text = line.split("#", 1)[0].strip()
@@ -108,11 +111,11 @@ class Grammar(Generic[StateFaultT]):
         return tuple(found)
 
     def read(self, path: Path) -> tuple[Fault[StateFaultT], ...]:
-        """Faults from a plain text file, one a line. Raises ``DefinitionError``."""
+        """Faults from a plain text file, one per line. Raises ``DefinitionError``."""
         return self.faults(lines_of(path), file=path)
 
     def typed(self, texts: Iterable[str]) -> tuple[Fault[StateFaultT], ...]:
-        """What a person typed: each text is a fault, or the name of a file of them. Raises ``DefinitionError``."""
+        """Faults from arguments. Each text is a fault, or the name of a file of faults. Raises ``DefinitionError``."""
         return tuple(
             fault
             for text in texts
@@ -154,13 +157,13 @@ def lines_of(path: Path) -> list[str]:
 
 
 def lasts(groups: Groups) -> float | None:
-    """How many seconds something lasts, of what ``LASTS`` found; None for ever."""
+    """The duration in seconds from the groups of ``LASTS``. None means for ever."""
     text = groups.get("lasts")
     return _seconds(text) if text else None
 
 
 def _seconds(text: str) -> float:
-    """Of what ``DURATION`` found."""
+    """The seconds in a text that matches ``DURATION``."""
     number = text.rstrip("msh")
     return float(number) * _UNITS[text.removeprefix(number)]
 

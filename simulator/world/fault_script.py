@@ -1,7 +1,7 @@
-"""The faults that a world was given, and which of them have happened: what is asked of the world sets them off.
+"""The faults that a world was given, and which of them have happened. Requests to the world trigger the faults.
 
-Triggers check the request and at the state of the world, never at anything a runbook or an engine knows. What a
-request means in a world, and how a fault disturbs it, is the world's own (``Mischief`` of each).
+Triggers check the request and the state of the world, never the knowledge of a runbook or an engine. Each world
+defines the meaning of its requests and the effect of its faults in its own subclass of ``FaultScript``.
 """
 
 from __future__ import annotations
@@ -24,10 +24,10 @@ class Stage(Protocol):
     moment: float
 
     def plan(self, moment: float, kind: str, details: list[Any]) -> None:
-        """Let something happen at a moment of world time: ``strike`` with ``details``, for the kind ``fault``."""
+        """Plan an event for a moment of world time. The kind ``fault`` calls ``fire`` with ``details``."""
 
     def let_due_happen(self) -> None:
-        """Let happen what was just planned for now."""
+        """Run the events that were just planned for now."""
 
 
 @dataclass(slots=True)
@@ -35,11 +35,11 @@ class _Armed(Generic[StateFaultT]):
     fault: Fault[StateFaultT]
     given_at: float
     fired_at: float | None = None
-    due_at: float | None = None  # of an answer: what set it off started its wait
+    due_at: float | None = None  # of a fault of an answer: when the wait that its trigger started ends
 
     @property
     def can_be_set_off(self) -> bool:
-        """Can anything that is asked still set it off?"""
+        """Can a request still trigger the fault?"""
         if self.fired_at is None:
             return self.fault.when.phase != "at"
         return isinstance(self.fault.what, AnswerFault) and self.fault.what.lasts is not None
@@ -49,15 +49,15 @@ class FaultScript(ABC, Generic[StateFaultT, AskedT]):
     """The faults of one world."""
 
     def __init__(self, stage: Stage, grammar: Grammar[StateFaultT], refusal: str) -> None:
-        """``refusal``: what a person hears whose request a fault refuses."""
+        """``refusal``: the message to the caller when a fault refuses the request."""
         self._stage = stage
         self._grammar = grammar
         self._refusal = refusal
         self._armed: list[_Armed[StateFaultT]] = []
-        self._waiting: list[tuple[int, _Armed[StateFaultT]]] = []  # those of them that can be set off
+        self._waiting: list[tuple[int, _Armed[StateFaultT]]] = []  # the armed faults that a request can still trigger
 
     def give(self, faults: Iterable[Fault[StateFaultT]]) -> None:
-        """Arm faults. Raises ``DefinitionError`` when one names what the world does not have."""
+        """Arm faults. Raises ``DefinitionError`` for a fault that names an object the world does not have."""
         given = list(faults)
         for fault in given:
             problem = self._misnamed(fault, given)
@@ -70,7 +70,7 @@ class FaultScript(ABC, Generic[StateFaultT, AskedT]):
         self._sort_out()
 
     def notice(self, asked: AskedT) -> None:
-        """Set off the state faults that wait for ``asked``; raises ``Refused`` for a fault that refuses it."""
+        """Trigger the state faults that wait for ``asked``. Raises ``Refused`` when a fault refuses the request."""
         refused = False
         for index, armed in self._waiting:
             what = armed.fault.what
@@ -85,7 +85,7 @@ class FaultScript(ABC, Generic[StateFaultT, AskedT]):
             raise Refused(self._refusal)
 
     def answer(self, asked: AskedT) -> AnswerFault | None:
-        """What goes wrong with the answer to ``asked``; a refusal is not of the answer but of the device."""
+        """The fault of the answer to ``asked``, if any. Refusals are excluded, because ``notice`` raises them."""
         for _, armed in self._waiting:
             what = armed.fault.what
             if isinstance(what, AnswerFault) and what.kind != "refuse" and self._hit(armed, asked) is not None:
@@ -93,14 +93,14 @@ class FaultScript(ABC, Generic[StateFaultT, AskedT]):
         return None
 
     def fire(self, index: int, about: str | None) -> None:
-        """A fault of a state happens now at this place; None: at every place that can have it."""
+        """A state fault happens now at ``about``. None means everywhere it can happen."""
         armed = self._armed[index]
         armed.fired_at = self._stage.moment
         if not isinstance(armed.fault.what, AnswerFault):
             self._disturb(armed.fault.what, about)
 
     def happened(self) -> tuple[str, ...]:
-        """Those that have happened, as they were written."""
+        """The faults that have happened, as they were written."""
         return tuple(armed.fault.text for armed in self._armed if armed.fired_at is not None)
 
     def dump(self) -> list[Any]:
@@ -108,7 +108,7 @@ class FaultScript(ABC, Generic[StateFaultT, AskedT]):
         return [[armed.fault.text, armed.given_at, armed.fired_at, armed.due_at] for armed in self._armed]
 
     def restore(self, data: Any) -> None:
-        """Take over what ``dump`` wrote. Raises ValueError, TypeError or ``DefinitionError`` when it was not."""
+        """Load the data of ``dump``. Raises ValueError, TypeError or ``DefinitionError`` for other data."""
         self._armed = [
             _Armed(
                 self._grammar.fault(str(text)), float(given), *(None if one is None else float(one) for one in more)
@@ -124,9 +124,11 @@ class FaultScript(ABC, Generic[StateFaultT, AskedT]):
         self._stage.plan(self._stage.moment + self._armed[index].fault.when.after, "fault", [index, about])
 
     def _hit(self, armed: _Armed[StateFaultT], asked: AskedT) -> str | None:
-        """What a fault hits because of ``asked`` ("" for everything); None when it does not fit, or is over.
+        """The object that the fault hits because of ``asked`` ("" for everything), or None if it does not match or is
+        over.
 
-        A fault hits once; one of an answer that lasts, for so long, and one that waits, not before it is due.
+        A fault hits once. A fault of an answer with a duration hits until the duration ends. A fault of an answer
+        with a wait does not hit before it is due.
         """
         what, now = armed.fault.what, self._stage.moment
         lasts = what.lasts if isinstance(what, AnswerFault) else None
@@ -143,25 +145,25 @@ class FaultScript(ABC, Generic[StateFaultT, AskedT]):
         return about
 
     def _is_due(self, armed: _Armed[StateFaultT]) -> bool:
-        """Is the wait over that the first answer started?"""
+        """Is the wait over? The first matching request starts it."""
         if armed.due_at is None:
             armed.due_at = self._stage.moment + armed.fault.when.after
         return self._stage.moment >= armed.due_at
 
-    # What a world adds
+    # Methods of each world
 
     @abstractmethod
     def _misnamed(self, fault: Fault[StateFaultT], given: Sequence[Fault[StateFaultT]]) -> str:
-        """What a fault names and the world does not have, or nothing. ``given``: those that come with it."""
+        """Why a name in the fault is unknown to the world, or "". ``given``: all faults given together with it."""
 
     @abstractmethod
     def _can_go_wrong(self, what: AnswerFault, asked: AskedT) -> bool:
-        """Can that go wrong with the answer to ``asked``?"""
+        """Can this fault happen to the answer to ``asked``?"""
 
     @abstractmethod
     def _trigger(self, when: When, asked: AskedT) -> str | None:
-        """What is hit when ``asked`` is what a fault waits for ("" for everything); None when it is not."""
+        """The object that the fault hits if ``asked`` is its trigger ("" for everything), else None."""
 
     @abstractmethod
     def _disturb(self, what: StateFaultT, about: str | None) -> None:
-        """Make it so."""
+        """Apply the state fault at ``about``."""

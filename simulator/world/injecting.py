@@ -1,4 +1,4 @@
-"""Gives the world of a simulated site faults, in the words of its family."""
+"""Scripts faults for the world of a simulated site, in the vocabulary of its family."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
 """Messages as numbers: sets and queues of publish-sequence numbers, kept as intervals.
 
-A backlog of a hundred thousand messages is one interval, so the world's arithmetic costs the same for one message as
-for a million. All intervals are half-open: ``(3, 7)`` is 3, 4, 5, 6. Nothing here knows of time, sites or devices,
-and nothing here may ever loop over single messages.
+A backlog of a hundred thousand messages is one interval, so the cost does not depend on the number of messages. All
+intervals are half-open: ``(3, 7)`` is 3, 4, 5, 6. This module does not depend on time, sites or devices. It must
+never loop over single messages.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ class Numbers:
         """Make every number from ``start`` up to and without ``stop`` a member."""
         if start >= stop:
             return
-        if self._stops and self._stops[-1] == start:  # the next messages in order: nearly always so
+        if self._stops and self._stops[-1] == start:  # the usual case: the next messages in order
             self._stops[-1] = stop
             self.count += stop - start
             return
@@ -82,7 +82,7 @@ class Numbers:
         if first >= last or start >= stop:
             return
         left, right = self._starts[first], self._stops[last - 1]
-        if first + 1 == last and start <= left and stop < right:  # the first ones of a run: mostly so
+        if first + 1 == last and start <= left and stop < right:  # the usual case: the first numbers of a run
             self._starts[first] = stop
             self.count -= stop - left
             return
@@ -105,7 +105,7 @@ class Numbers:
 
     def missing(self, start: int, stop: int) -> list[Run]:
         """These numbers without the members."""
-        if not self._stops or start >= self._stops[-1]:  # later than all members: nearly always so
+        if not self._stops or start >= self._stops[-1]:  # the usual case: later than all members
             return [(start, stop)] if start < stop else []
         found: list[Run] = []
         for low, high in self.within(start, stop):
@@ -137,7 +137,7 @@ class Numbers:
 
 
 class Runs:
-    """A queue of numbers in order of arrival. A number may be in it more than once: each is a copy."""
+    """A queue of numbers in order of arrival. A number may occur several times, once for each copy of the message."""
 
     __slots__ = ("_runs", "count")
 
@@ -184,7 +184,8 @@ class Runs:
         return taken
 
     def slice(self, first: int, last: int) -> list[Run]:
-        """The numbers at positions ``first`` up to and without ``last``, counted from the front; all stay."""
+        """The numbers at positions ``first`` up to and without ``last``, counted from the front. They stay in the
+        queue."""
         found: list[Run] = []
         at = 0
         for start, stop in self._runs:
@@ -197,7 +198,7 @@ class Runs:
         return found
 
     def remove(self, runs: Iterable[Run]) -> Runs:
-        """Take out the frontmost copy of each number in ``runs``; returns those that had no copy here."""
+        """Remove the first copy of each number in ``runs``. Returns the numbers that had no copy in the queue."""
         missing = Runs()
         for run in runs:
             missing.extend(self._remove_one(run))
@@ -221,7 +222,7 @@ class Runs:
 
 
 def _subtract(here: Run, wanted: list[Run]) -> tuple[list[Run], list[Run]]:
-    """What is left of ``here`` without ``wanted``, and what of ``wanted`` was not in ``here``; both in order."""
+    """The rest of ``here`` without ``wanted``, and the part of ``wanted`` that was not in ``here``. Both are in order."""
     left: list[Run] = []
     missing: list[Run] = []
     at = here[0]

@@ -1,7 +1,7 @@
-"""What every simulated world has in common: world time that passes only while a person runs it, one moment for all
-questions of a request, and a file that keeps every answer given.
+"""The common base of all simulated worlds. World time passes only while a process runs the world. All questions of one
+request see the same moment. A file records the effect of every answer.
 
-It must not know what passes: what happens in a stretch of time is the world's own ``_pass_until``.
+The base knows no events. Each world runs its own events in ``_pass_until``.
 """
 
 from __future__ import annotations
@@ -18,18 +18,18 @@ from orchestrator.errors import DefinitionError
 from simulator.world.clock_map import Pauses
 from simulator.world.store import WorldFile
 
-# Of a file that a person edited.
+# Errors that a file edited by hand can cause.
 DAMAGE = (KeyError, TypeError, ValueError, AttributeError, IndexError, ArithmeticError, DefinitionError)
 
 _PAUSE_LEAST = 0.001  # seconds: two processes that read one machine's clock differ by less
 
 
 class Kept:
-    """A world in time, and perhaps on file. Safe to use from several threads."""
+    """A world with its own time and an optional file. Safe to use from several threads."""
 
     def __init__(self, clock: Clock, path: Path | None) -> None:
         self.clock = clock
-        self.moment = 0.0  # world time as far as events have been let happen
+        self.moment = 0.0  # world time up to which events have run
         self._lock = threading.RLock()
         self._depth = 0
         self._request = _Request(self)
@@ -44,11 +44,11 @@ class Kept:
         return None if self._file is None else self._file.path
 
     def now(self) -> float:
-        """World time, in seconds since the world started; it stands still inside a ``request``."""
+        """World time, in seconds since the world started. It does not change inside a ``request``."""
         return self.moment if self._depth else self._running_time()
 
     def epoch(self, moment: float) -> float:
-        """A past moment of world time in seconds since the Unix epoch, by the clock of every site then."""
+        """A past moment of world time as seconds since the Unix epoch, by the clock that all sites had at that moment."""
         return self._pauses.epoch(moment)
 
     def clock_time(self) -> float:
@@ -56,17 +56,17 @@ class Kept:
         return self._base_clock + self.now() - self._base
 
     def request(self) -> AbstractContextManager[None]:
-        """Hold the world still, brought up to now; on leaving, what was seen and done is on file.
+        """Bring the world up to now and stop its time until the block ends. The end of the block saves it to its file.
 
-        Raises ``Unreachable`` for a file that cannot be used, ``ConnectionLost`` for one that cannot be written.
+        Raises ``Unreachable`` for a file that cannot be used, ``ConnectionLost`` for a file that cannot be written.
         """
         return self._request
 
     def hold(self) -> None:
-        """Start a request, perhaps within another one; for ``request`` alone."""
+        """Start a request. It may be within another one. Only ``request`` may call this."""
         self._lock.acquire()
         if self._depth:
-            self._depth += 1  # the world is held still already
+            self._depth += 1  # the world's time is already stopped
             return
         try:
             if self._file is not None:
@@ -92,8 +92,8 @@ class Kept:
 
     @contextmanager
     def released(self) -> Iterator[None]:
-        """Perhaps within a request, of a world in memory: let time pass as if whoever asks were stopped before the device
-        heard it. Afterwards the request finds the world as it is then."""
+        """Let time pass, also within a request, as if the caller had paused before the device got the request. Only for a
+        world in memory. After the block the request continues with the world as it is then."""
         depth, self._depth = self._depth, 0
         try:
             yield
@@ -103,7 +103,7 @@ class Kept:
             self._depth = depth
 
     def remember(self) -> None:
-        """A command was obeyed: what is written next must survive a loss of power."""
+        """Note that a command was obeyed. The next write must then survive a loss of power."""
         self._obeyed = True
 
     def save(self, path: Path | None = None) -> None:
@@ -114,22 +114,22 @@ class Kept:
                 WorldFile(path).write(self._dump(), durable=True)
 
     def close(self) -> None:
-        """Bring the file, if any, up to now; the world can be used again afterwards."""
+        """Save the world to its file, if it has one. The world can be used again afterwards."""
         if self._file is not None:
             self.save()
 
-    # What a world adds
+    # Methods of each world
 
     def _pass_until(self, target: float) -> None:
-        """Let happen, in order of time, what was to happen until ``target``; world time is then that."""
+        """Run all events up to ``target``, in order of time. World time is then ``target``."""
         raise NotImplementedError
 
     def _dump(self) -> dict[str, Any]:
-        """Plain data for the file, ``_dump_time`` among it."""
+        """Plain data for the file, including that of ``_dump_time``."""
         raise NotImplementedError
 
     def _restore(self, data: Mapping[str, Any], *, elapsed: float) -> None:
-        """Take over what ``_dump`` wrote, ``elapsed`` seconds ago. Raises one of ``DAMAGE``."""
+        """Load the data that ``_dump`` wrote ``elapsed`` seconds ago. Raises one of ``DAMAGE``."""
         raise NotImplementedError
 
     # Behind the scenes
@@ -138,7 +138,7 @@ class Kept:
         return self._base + self.clock.now() - self._base_clock
 
     def _dump_time(self, oldest: float) -> dict[str, Any]:
-        """The part of ``_dump`` that tells the time. No one will ask for a moment before ``oldest``."""
+        """The time part of ``_dump``. Pauses that only moments before ``oldest`` need are dropped."""
         self._pauses.forget(oldest)
         return {
             "clock": self._base_clock + self.moment - self._base,
@@ -147,7 +147,7 @@ class Kept:
         }
 
     def _restore_time(self, data: Mapping[str, Any], elapsed: float) -> None:
-        """World time was as ``_dump_time`` wrote ``elapsed`` seconds ago, and continues from there."""
+        """Load the data that ``_dump_time`` wrote ``elapsed`` seconds ago. World time continues from that data."""
         self.moment = float(data["time"])
         if not math.isfinite(self.moment):
             raise ValueError("world time never comes to its end")
@@ -177,13 +177,14 @@ class Kept:
             file.unlock()
 
     def _elapsed_since(self, stamp: float) -> float:
-        """Time since another process wrote the file counts, for we ran; time before we ran does not."""
+        """Seconds since another process wrote the file at ``stamp``, without the time before this process loaded the
+        world."""
         now = self.clock.now()
         return max(0.0, min(now - stamp, now - self._base_clock))
 
 
 class _Request:
-    """A world held still. Every question to a node is one, often within another, so it is made once for each world."""
+    """The context manager of ``request``. Every question to a node uses it, so each world creates it only once."""
 
     def __init__(self, world: Kept) -> None:
         self._world = world

@@ -1,7 +1,8 @@
-"""The file a world is kept in, so that a simulated device remembers what it obeyed when a process dies.
+"""The file of a world. It preserves the state of the simulated devices when a process dies.
 
-A whole file or none: written beside, then renamed over. A second file, ``….lock``, keeps two processes from writing
-at once; it is never removed, because removing it would let two holders in. Nothing here knows what a world means.
+Each write is atomic: it writes a temporary file in the same folder and renames it. A lock file, ``….lock``, keeps two
+processes from writing at once. It is never removed, because then two processes could hold the lock. This module does
+not interpret the data.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from orchestrator.errors import ConnectionLost, Unreachable
 from orchestrator.files import read_own
 
 _FORMAT = "failover world 2"
-# No link is followed to another file, and nothing is waited for that is no file at all.
+# Do not follow a link to another file, and do not block on an object that is not a file (a pipe, for example).
 _OPENING = os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK
 _UNWRITABLE = "fix the cause (disk full? read-only? a link?) and run it again"
 _BYTES_MAX = 1 << 30  # a world of many messages is a large file
@@ -33,7 +34,7 @@ class WorldFile:
 
     @property
     def hint(self) -> str:
-        """What a person can do about a file that cannot be used."""
+        """Advice for a file that cannot be used."""
         return f"delete {self.path} to start the simulated sites again"
 
     def lock(self) -> None:
@@ -50,17 +51,17 @@ class WorldFile:
         self._lock = handle
 
     def unlock(self) -> None:
-        """Let others in."""
+        """Release the lock for other processes."""
         if self._lock is not None:
             os.close(self._lock)
             self._lock = None
 
     def changed(self) -> bool:
-        """Has another person written the file since we last read or wrote it?"""
+        """Has another process written the file since this object last read or wrote it?"""
         return self._signature() != self._seen
 
     def read(self) -> dict[str, Any]:
-        """The world's data. Raises ``Unreachable`` when there is none, or it is not a world."""
+        """The world's data. Raises ``Unreachable`` when the file does not exist or is not a world."""
         try:
             seen = self._signature()
             data = json.loads(read_own(self.path, bytes_max=_BYTES_MAX))
@@ -79,17 +80,17 @@ class WorldFile:
         return data
 
     def write(self, data: dict[str, Any], *, durable: bool) -> None:
-        """Put ``data`` in place of what was there. ``durable`` also survives a loss of power.
+        """Replace the content of the file with ``data``. With ``durable`` the data also survives a loss of power.
 
-        Raises ``ConnectionLost``: whatever the devices obeyed is then known to this process only.
+        Raises ``ConnectionLost``. Only this process then knows the commands that the devices obeyed.
         """
         beside = self.path.with_name(f"{self.path.name}.{os.getpid()}.tmp")
         try:
             self.path.parent.mkdir(parents=True, exist_ok=True)
-            beside.unlink(missing_ok=True)  # of a process that died, and had our number
+            beside.unlink(missing_ok=True)  # left by a dead process with the same process id
             handle = os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_EXCL | _OPENING, 0o600)
             with os.fdopen(handle, "w", encoding="utf-8") as out:
-                # Whole, and not piece by piece as json.dump does in plain Python: that takes ten times as long.
+                # json.dumps, because json.dump writes piece by piece in plain Python and takes ten times as long.
                 out.write(json.dumps({"format": _FORMAT, **data}, separators=(",", ":")))
                 out.flush()
                 if durable:

@@ -1,6 +1,6 @@
-"""Which world a simulated site belongs to, so that both sites of a process share one.
+"""Maps a simulated site to its world, so that both sites of a process share one world.
 
-A site's option ``world`` is the path of a world's file, or ``memory:NAME`` for one that a person registered.
+A site's option ``world`` is the path of a world's file, or ``memory:NAME`` for a registered world.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ Some = TypeVar("Some", bound=Kept)
 
 
 class Worlds(Generic[Some]):
-    """The worlds of one family in one process: those registered by name, and those of files a person has open.
+    """The worlds of one family in one process: the worlds registered by name and the open worlds of files.
 
     ``load`` takes the path of a world's file and the clock.
     """
@@ -35,7 +35,7 @@ class Worlds(Generic[Some]):
         self._open: dict[tuple[Path, int], tuple[Some, int]] = {}
 
     def register(self, name: str, world: Some) -> str:
-        """Make ``world`` known; returns what a site's option ``world`` has to say. Raises ``DefinitionError``."""
+        """Register ``world``. Returns the value for a site's option ``world``. Raises ``DefinitionError``."""
         with self._lock:
             if name in self._registered:
                 raise DefinitionError(f"a simulated world named {name} is already registered")
@@ -43,7 +43,7 @@ class Worlds(Generic[Some]):
         return _MEMORY + name
 
     def forget(self, name: str) -> None:
-        """Make the name unknown again; sessions that use the world keep it."""
+        """Unregister the name. Sessions that use the world keep it."""
         with self._lock:
             self._registered.pop(name, None)
 
@@ -61,7 +61,7 @@ class Worlds(Generic[Some]):
             return world
 
     def release(self, world: Some) -> None:
-        """One user less; the last one of a file brings it up to now."""
+        """Count one user less. When the last user of a file releases it, the file is saved."""
         with self._lock:
             for key, (kept, users) in list(self._open.items()):
                 if kept is world and users > 1:
@@ -75,9 +75,9 @@ class Worlds(Generic[Some]):
 
     @contextmanager
     def standing(self, world: Some, name: str, *, file: Path | None, clock: Clock) -> Iterator[tuple[Some, str]]:
-        """A new world for the length of a block, registered as ``name``; or kept in ``file``, if there is one.
+        """A new world for the length of a block, registered as ``name``, or kept in ``file`` if a file is given.
 
-        Gives the world as sites find it, and what their option ``world`` has to say.
+        Yields the world that sites acquire, and the value for their option ``world``.
         """
         if file is None:
             reference = self.register(name, world)

@@ -1,1 +1,1 @@
-"""The replication fabric that configurations make together."""
+"""The replication fabric that the configurations form."""

@@ -1,8 +1,8 @@
 """Finds the instances that a destination leads to: by name, by address, by group.
 
-AMPS itself only knows addresses; a configuration rarely says on which host an instance runs, so names and groups are
-asked too. What was assumed on the way has a name in ``Assumptions``. Never guesses between equals: all candidates
-are returned, and each of them is validated.
+AMPS itself only uses addresses. A configuration rarely names the host of its instance, so names and groups are used
+too. Each assumption has a name in ``Assumptions``. This module never guesses between equal candidates: it returns all
+of them, and each is validated.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from adapters.amps.config.settings import Assumptions
 
 @dataclass(frozen=True, slots=True)
 class Resolution:
-    """The instances a destination may lead to. ``is_itself``: it names the instance that it belongs to."""
+    """The instances a destination may lead to. ``is_itself``: the destination names the instance that has it."""
 
     targets: tuple[Instance, ...]
     is_itself: bool = False
@@ -48,11 +48,11 @@ class Directory:
                 self._by_host[host.casefold()].append(instance)
 
     def ports(self, instance: Instance) -> frozenset[int]:
-        """The ports on which its replication transports listen."""
+        """The ports on which the instance's replication transports listen."""
         return self._ports[instance]
 
     def targets(self, source: Instance, destination: Destination) -> Resolution:
-        """The instances that ``destination`` of ``source`` leads to, each once."""
+        """The instances that ``destination`` of ``source`` leads to, without repetition."""
         named = self.by_name.get(destination.name, []) if destination.name else []
         if named and all(each is source for each in named):
             return Resolution((), is_itself=True)
@@ -69,7 +69,7 @@ class Directory:
         return Resolution(self._by_unique_port(source, destination.addresses))
 
     def at(self, source: Instance, addresses: Iterable[Address]) -> Resolution:
-        """The instances behind plain addresses, as ``Bootstrap`` gives them."""
+        """The instances at plain addresses, as in ``Bootstrap``."""
         found: list[Instance] = []
         for entry in addresses:
             found += self._addressed([entry]) or self._by_unique_port(source, [entry])
@@ -88,7 +88,7 @@ class Directory:
         return port is None or not ports or port in ports
 
     def _listening(self, instances: list[Instance], addresses: Sequence[Address]) -> list[Instance]:
-        """Those that listen on one of the ports; all of them when the ports tell nothing."""
+        """The instances that listen on one of the ports; all instances when none does."""
         ports = {entry.port for entry in addresses if entry.port is not None}
         listening = [each for each in instances if self._ports[each] & ports]
         return listening or instances
@@ -108,7 +108,7 @@ class Directory:
 
 
 def _concrete_hosts(listening: Iterable[Address]) -> Iterable[str]:
-    """The addresses that only this machine has: no bare port, no wildcard, no loopback, which every machine has."""
+    """The addresses of this machine only. A bare port, a wildcard and a loopback address fit every machine."""
     vague = {"", "0.0.0.0", "::", "*", "localhost", "127.0.0.1", "::1"}
     return (entry.host for entry in listening if entry.host not in vague)
 

@@ -1,7 +1,8 @@
 """The replication fabric: instances, the links between them, and the topics each link carries.
 
-Built once from the model; growth is linear in links × topics. A link is directed and validated on its own, as AMPS
-does ("Replication Configuration Validation": the comparison is made when the connection is made). Never judges.
+The fabric is built once from the model. Its size is linear in links × topics. A link is directed and validated
+separately, as in AMPS ("Replication Configuration Validation": the comparison is made when the connection is made).
+This module never judges.
 """
 
 from __future__ import annotations
@@ -43,7 +44,7 @@ class Stray(NamedTuple):
 
 
 class Fabric:
-    """``instances`` in a separate order, so that nothing depends on the order of files."""
+    """The fabric of ``instances``. They are sorted, so results do not depend on the order of files."""
 
     def __init__(
         self,
@@ -76,7 +77,7 @@ class Fabric:
         return self._known[instance]
 
     def carries(self, link: Link, topic: Topic) -> Carriage | None:
-        """How the link carries the topic, or None when it does not.
+        """How the link carries the topic; None when it does not.
 
         An expression stands for the topics that the source's own transaction log records (``only_logged_topics``);
         a topic that is written out counts in any case.
@@ -90,7 +91,7 @@ class Fabric:
         return None
 
     def traffic(self, link: Link) -> Sequence[tuple[Topic, Carriage]]:
-        """Every known topic that the link carries, and how."""
+        """Every known topic that the link carries, with its carriage."""
         found = self._traffic.get(link)
         if found is None:
             each = ((topic, self.carries(link, topic)) for topic in self._known[link.source])
@@ -114,7 +115,7 @@ class Fabric:
                     self._back[source, target].append(destination)
 
     def _reached(self, destination: Destination, resolution: Resolution) -> Iterable[Instance]:
-        """The instances for which the destination of another is a way back (``way_back``)."""
+        """The instances for which this destination of another instance is a way back (``way_back``)."""
         if self.assumptions.way_back == "instance":
             return resolution.targets
         groups = {destination.group or destination.name, *(each.group for each in resolution.targets)}
@@ -122,9 +123,9 @@ class Fabric:
 
 
 def _spread(fabric: Fabric) -> dict[Instance, set[Topic]]:
-    """Which topics can exist where: what an instance names, and what links bring, or could take, because they match.
+    """The topics that can exist on each instance: the topics it names, and the topics of its links that match.
 
-    Each topic is handed over each link at most once in either direction.
+    Each topic passes each link at most once in each direction.
     """
     known: dict[Instance, set[Topic]] = {each: _named(fabric, each) for each in fabric.instances}
     fresh = {instance: set(topics) for instance, topics in known.items() if topics}
@@ -153,7 +154,7 @@ def _hand_over(
 
 
 def _named(fabric: Fabric, instance: Instance) -> set[Topic]:
-    """The topics an instance's configuration writes out, and those of the options that it logs or replicates."""
+    """The topics that an instance's configuration names, and the topics of the options that it logs or replicates."""
     holdings = fabric.holdings[instance]
     named = {Topic(each.name, each.message_type) for each in instance.sow}
     for queue in instance.queues:

@@ -1,10 +1,10 @@
-"""Which messages arrive where: the routing rules of AMPS, for many publishers at once.
+"""Computes which messages reach which instance by the routing rules of AMPS, for many publishers at once.
 
 A message goes over a link when it was published at the link's source, or came there from an instance whose group the
-destination's ``PassThrough`` matches, and has not been where the link leads (AMPS user guide, "Understanding
-Replication Message Routing"). Publishers are bits of one integer a link, so a thousand of them travel together.
-Topics with the same links share one computation. Only the direct way back is known to be blocked here, longer rounds
-are not: a message may be taken to arrive that does not, never the other way round.
+destination's ``PassThrough`` matches. It does not go to an instance where it has been (AMPS user guide, "Understanding
+Replication Message Routing"). Each link has one integer, and each publisher is one bit of it, so a thousand publishers
+are computed together. Topics with the same links share one computation. This module blocks only the direct way back,
+not longer loops. So it may wrongly count a message as arriving, but never the reverse.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _NAMES_MAX = 5
 
 @dataclass(frozen=True, slots=True)
 class Gap:
-    """``link`` does not pass on what comes from ``groups``; what ``publishers`` publish never reaches its target."""
+    """``link`` does not pass on messages from ``groups``. Messages of ``publishers`` never reach the link's target."""
 
     link: Link
     groups: tuple[str, ...]
@@ -33,7 +33,7 @@ class Gap:
 
 
 def gap_rules(fabric: Fabric) -> Iterator[ValidationFinding]:
-    """One finding for each link and topic where messages stop that arrive by no other way."""
+    """One finding for each link and topic where messages stop, and do not arrive on another way."""
     for links, topics in topic_classes(fabric):
         for gap in gaps(fabric, links):
             for topic in topics:
@@ -41,7 +41,7 @@ def gap_rules(fabric: Fabric) -> Iterator[ValidationFinding]:
 
 
 def topic_classes(fabric: Fabric) -> Iterator[tuple[Sequence[Link], list[Topic]]]:
-    """The topics, those that travel over exactly the same links together."""
+    """The topics in classes: all topics of a class use exactly the same links."""
     travels: dict[Topic, list[int]] = defaultdict(list)
     for index, link in enumerate(fabric.links):
         for topic, _ in fabric.traffic(link):
@@ -54,7 +54,7 @@ def topic_classes(fabric: Fabric) -> Iterator[tuple[Sequence[Link], list[Topic]]
 
 
 def gaps(fabric: Fabric, links: Sequence[Link]) -> Iterator[Gap]:
-    """Where messages stop on ``links``, all of which carry the same topics."""
+    """The places where messages stop on ``links``. All links carry the same topics."""
     network = _Network(fabric, links)
     with_rules, without = network.spread(rules=True), network.spread(rules=False)
     arrives: dict[Instance, int] = defaultdict(int)
@@ -98,7 +98,7 @@ class _Network:
         self._passes: dict[tuple[str | None, str], bool | None] = {}
 
     def passes(self, link: Link, group: str) -> bool | None:
-        """Does the link pass on what comes from ``group``? None, cannot be told, is not compared with it."""
+        """Does the link pass on messages from ``group``? None: unknown; callers then treat the messages as passed on."""
         key = (link.destination.passthrough, group)
         if key not in self._passes:
             self._passes[key] = passes(self._fabric, link.destination, group)
@@ -108,7 +108,7 @@ class _Network:
         return tuple(sorted(each.name for each in self._members if self.bit[each] & bits))
 
     def spread(self, *, rules: bool) -> Mapping[Link, int]:
-        """For each link the publishers (bits) whose messages go over it; without ``rules`` all is passed on."""
+        """For each link, the publishers (bits) whose messages go over it. Without ``rules``, everything is passed on."""
         carried = {link: self.bit[link.source] for link in self._links}
         waiting = deque(self._members)
         queued = set(waiting)
@@ -124,7 +124,7 @@ class _Network:
         return carried
 
     def _onward(self, instance: Instance, carried: Mapping[Link, int], *, rules: bool) -> Iterable[tuple[Link, int]]:
-        """What each outgoing link takes of what came in, except from where the link leads."""
+        """The incoming publishers that each outgoing link takes, except from the instance that the link leads to."""
         outgoing, incoming = self._outgoing[instance], self.incoming[instance]
         if not outgoing or not incoming:
             return
@@ -142,7 +142,7 @@ class _Network:
 
 
 def _all_but_one(taken: Mapping[Instance, int]) -> tuple[int, dict[Instance, int]]:
-    """All bits together, and for each sender all but its own, in time linear in the number of senders."""
+    """All bits together, and for each sender all bits except its own. Takes time linear in the number of senders."""
     senders = list(taken)
     before = [0]
     for sender in senders:

@@ -1,7 +1,7 @@
-"""What one instance has for a topic: log, SOW, queue, and the destinations that carry it.
+"""The configuration of one instance for a topic: log, SOW, queue, and the destinations that carry it.
 
-Everything is looked up by name first and by precompiled expression second, and remembered, so that asking a thousand
-times for a topic costs about as much as asking once. Never checks any other instance.
+Each lookup searches by name first, then by precompiled expression, and caches the result. So a thousand lookups of a
+topic cost about as much as one. This module never checks another instance.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ E = TypeVar("E", bound=Entry)
 
 
 class Selector(Generic[E]):
-    """A list of topic entries, answering which of them match a topic."""
+    """A list of topic entries that finds the entries matching a topic."""
 
     def __init__(self, entries: Sequence[E], book: PatternBook, *, regexes: bool, nameless: bool = True) -> None:
         self._book = book
@@ -79,18 +79,18 @@ class Selector(Generic[E]):
         return found
 
     def is_uncertain(self, topic: Topic) -> bool:
-        """Is there an expression that may match, and that cannot be read?"""
+        """Is there an unreadable expression that may match the topic?"""
         return any(not pattern.is_readable for _, _, pattern in self._expressions.get(topic.message_type, ()))
 
     def written_out(self) -> Iterator[Topic]:
-        """Every topic that the list names, be it as a name or as an expression for a few names."""
+        """Every topic that the list names, by a name or by an expression for a few names."""
         for message_type, entries in self.patterns.items():
             for _, pattern in entries:
                 for name in pattern.names or ():
                     yield Topic(name, message_type)
 
     def is_literal(self, topic: Topic) -> bool:
-        """Is the topic written out in the list?"""
+        """Does the list name the topic?"""
         return topic in self._exact or any(
             pattern.names is not None and topic.name in pattern.names
             for _, _, pattern in self._expressions.get(topic.message_type, ())
@@ -99,7 +99,7 @@ class Selector(Generic[E]):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Carriage:
-    """How one destination carries a topic: the entries that match it, the checks in force, the filters in force."""
+    """How one destination carries a topic: the matching entries, the active checks and the active filters."""
 
     destination: Destination
     entries: tuple[ReplicatedTopic, ...]
@@ -113,10 +113,10 @@ class Carriage:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Relays:
-    """All carriages of one topic by one instance, and what a check needs to know of all of them together.
+    """All carriages of one topic by one instance, with the combined data that the checks need.
 
-    ``enforced`` by every one of them; ``by_passthrough`` has one carriage for each ``PassThrough`` there is: an
-    instance with a thousand destinations is asked about a topic by each of its thousand neighbours.
+    ``enforced``: the checks that every carriage enforces. ``by_passthrough``: one carriage for each ``PassThrough``. It
+    saves time, because each of a thousand neighbours checks a topic of an instance with a thousand destinations.
     """
 
     all: tuple[Carriage, ...]
@@ -133,7 +133,7 @@ class Relays:
 
 
 class Holdings:
-    """One instance, indexed."""
+    """One instance, with an index for lookups by topic."""
 
     def __init__(self, instance: Instance, book: PatternBook, assumptions: Assumptions) -> None:
         self.instance = instance
@@ -173,7 +173,7 @@ class Holdings:
         return None if self.log.is_uncertain(topic) else False
 
     def sow(self, topic: Topic) -> SowTopic | None:
-        """The ``SOW/Topic`` that stores the topic: the one of its name, or the first container that matches it."""
+        """The ``SOW/Topic`` that stores the topic: the entry with its name, or the first container that matches it."""
         found = self._sow.get(topic)
         if found is None and topic.message_type in self.containers:
             for container, pattern in self.containers[topic.message_type]:
@@ -191,7 +191,7 @@ class Holdings:
         return found if found is not None and found.kind == "LocalQueue" else None
 
     def carriage(self, destination: Destination, topic: Topic) -> Carriage | None:
-        """How ``destination`` carries the topic, or None when it certainly or possibly does not."""
+        """How ``destination`` carries the topic; None unless it certainly does."""
         entries = self.carriers[destination].matching(topic)
         if not entries:
             return None
@@ -201,7 +201,7 @@ class Holdings:
         return found
 
     def relays(self, topic: Topic) -> Relays:
-        """How every destination of this instance that carries the topic does so."""
+        """The carriages of the topic by every destination of this instance that carries it."""
         found = self._relays.get(topic)
         if found is None:
             carried = (self.carriage(destination, topic) for destination in self.instance.destinations)

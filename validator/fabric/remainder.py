@@ -1,9 +1,9 @@
-"""What can be said of the topics that only a regular expression knows.
+"""The verdicts about topics that only a regular expression covers.
 
 60East does not document how AMPS compares an expression on one side with the other side's configuration. Here an
-expression is compared with the other side's expressions: the same text, or one that certainly covers it, passes;
-nothing at all of the message type fails; everything else is undecided. SOW topics and queues always have literal
-names, so for them only containers (``Pattern``) are left.
+expression is compared with the other side's expressions. The same text, or an expression that certainly covers it,
+passes. If the other side has no entry of the message type, the check fails. Every other case is undecided. SOW topics
+and queues always have literal names, so for them only containers (``Pattern``) are compared.
 """
 
 from __future__ import annotations
@@ -20,14 +20,14 @@ from validator.fabric.holdings import E, Selector
 
 @dataclass(frozen=True, slots=True)
 class Left:
-    """A verdict about the part of ``entry`` that no known topic stands for."""
+    """A verdict about the part of ``entry`` that no known topic covers."""
 
     entry: ReplicatedTopic
     verdict: Verdict
 
 
 def remainder(fabric: Fabric, link: Link) -> Iterator[Left]:
-    """The verdicts about everything that expressions of the link stand for beyond the known topics."""
+    """The verdicts about the topics that expressions of the link cover beyond the known topics."""
     carrier = fabric.holdings[link.source].carriers[link.destination]
     for message_type, entries in carrier.patterns.items():
         for entry, pattern in entries:
@@ -40,9 +40,10 @@ def remainder(fabric: Fabric, link: Link) -> Iterator[Left]:
 
 
 def _scopes(fabric: Fabric, link: Link, message_type: str, pattern: Pattern) -> list[tuple[Pattern, ...]]:
-    """The sets of unnamed topics to ask about, each as the expressions that all of them match.
+    """The sets of unnamed topics to check. Each set is a tuple of expressions that all its topics match.
 
-    With ``only_logged_topics`` they are what the entry and an expression of the source's transaction log share.
+    With ``only_logged_topics``, a set has the topics that match the entry and an expression of the source's transaction
+    log.
     """
     if not fabric.assumptions.only_logged_topics:
         return [(pattern,)]
@@ -77,7 +78,7 @@ class _Question:
         yield from self._containers()
 
     def _covered(self, patterns: Iterable[Pattern]) -> bool:
-        """Is there, for every scope, an expression that certainly covers it?"""
+        """Does every scope have an expression that certainly covers it?"""
         candidates = list(patterns)
         return all(any(each.covers(part) for each in candidates for part in scope) for scope in self._scopes)
 
@@ -109,7 +110,7 @@ class _Question:
             yield Verdict(Check.REPLICATE, message, at)
 
     def _filters(self) -> Iterator[Verdict]:
-        """The way back of everything must have the filter that this entry has."""
+        """The way back of these topics must have the filter of this entry."""
         if not self._entry.filter:
             return
         for way in self._fabric.ways_back(self._link):
@@ -126,7 +127,7 @@ class _Question:
                     return
 
     def _cascade(self) -> Iterator[Verdict]:
-        """Everything the target replicates on must be held to what this entry enforces."""
+        """Every onward entry of the target must enforce the checks that this entry enforces."""
         for destination, carrier in self._target.carriers.items():
             for onward, pattern in self._of_type(carrier):
                 missing = onward.excluded - self._entry.excluded
@@ -142,7 +143,7 @@ class _Question:
                 return
 
     def _containers(self) -> Iterator[Verdict]:
-        """A SOW container of the source whose topics the entry may carry needs a counterpart with the same keys."""
+        """If the entry may carry topics of a SOW container of the source, the target needs one with the same keys."""
         source = self._fabric.holdings[self._link.source]
         theirs = self._target.containers.get(self._entry.message_type, [])
         for container, pattern in source.containers.get(self._entry.message_type, []):

@@ -1,7 +1,7 @@
 """The fabric as a drawing: Mermaid for documents that render it, SVG for everything else.
 
-Groups are boxes, sync links are solid, async links are dashed, and a link that AMPS would refuse is red. A fabric of
-many instances is drawn group by group. Drawn from the report alone, in an order that does not change.
+Groups are boxes, sync links are solid, async links are dashed, and a link that AMPS would refuse is red. In a fabric of
+many instances, each group is one box. The drawing needs only the report, and its order does not change.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ class _Arrow:
 
 @dataclass(frozen=True, slots=True)
 class _Picture:
-    """What is drawn: boxes by group, and arrows between them."""
+    """The parts of a drawing: boxes by group, and arrows between them."""
 
     boxes: dict[str, list[str]]
     arrows: list[_Arrow]
@@ -98,7 +98,8 @@ def _picture(report: ValidationReport, instances_max: int) -> _Picture:
 
 
 def _by_group(report: ValidationReport) -> _Picture:
-    """One box a group, one arrow for all links between two groups (within one group: from the box to itself)."""
+    """One box for each group, and one arrow for all links between two groups. Links within a group are an arrow from the
+    box to itself."""
     group = {node.name: node.group for node in report.instances}
     count: dict[str, int] = defaultdict(int)
     for node in report.instances:
@@ -123,7 +124,7 @@ def _quoted(text: str) -> str:
 
 
 def _escaped(text: str) -> str:
-    """As XML, which has no way at all to write most control characters."""
+    """The text as XML. Control characters are spelled out, because XML cannot contain most of them."""
     return escape(spelled_out(text))
 
 
@@ -138,7 +139,7 @@ def _markers() -> str:
 
 
 def _svg_arrow(arrow: _Arrow, spots: dict[str, tuple[float, float]]) -> str:
-    """A curve that leans to its left, so that the two directions of a pair do not cover each other."""
+    """A curve that bends to its left, so the two directions of a pair do not cover each other."""
     (x1, y1), (x2, y2) = spots[arrow.source], spots[arrow.destination]
     title = f"<title>{_escaped(f'{arrow.source} → {arrow.destination}: {arrow.label}')}</title>"
     dash = "" if arrow.is_sync else ' stroke-dasharray="6 4"'

@@ -1,6 +1,6 @@
-"""The tables of the documentation that come from the code: checks, rules and assumptions, as Markdown.
+"""Makes the documentation's tables from the code: checks, rules and assumptions, as Markdown.
 
-``docs/how-to/amps-validation.md`` contains them between markers, and a test keeps the two the same.
+``docs/how-to/amps-validation.md`` contains these tables between markers. A test checks that both are equal.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from validator.rules.catalogue import NINE, OURS, Rule
 
 
 def rules_table(rules: Iterable[Rule]) -> str:
-    """Id, level, what must hold, and what follows if it does not."""
+    """A row for each rule: id, level, requirement, and the consequence of breaking it."""
     lines = ["| id | level | what must hold | otherwise |", "| --- | --- | --- | --- |"]
     lines += [
         f"| `{rule.id}` | {rule.level} | {_cell(rule.title.rstrip('.'))} | {_cell(rule.consequence)} |"

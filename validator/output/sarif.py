@@ -1,7 +1,7 @@
-"""A validation as SARIF 2.1.0, the format code review tools read (OASIS, "Static Analysis Results Interchange").
+"""A validation as SARIF 2.1.0, a format for code review tools (OASIS, "Static Analysis Results Interchange").
 
-Each finding is one result at the source's line, with the other side as a related location. Never invents a file: a
-finding without a place has no location.
+Each finding is one result at the source's line, with the other side as a related location. A finding without a place
+has no location.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from validator.rules.catalogue import RULES, Rule
 
 SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
 
-# The undecided is shown as a warning: a result of kind "open" must have the level "none", and tools hide those.
+# An undecided finding is a warning: a result of kind "open" must have the level "none", which tools hide.
 _LEVELS = {Level.ERROR: "error", Level.RISK: "warning", Level.UNDECIDED: "warning", Level.NOTE: "note"}
 
 
@@ -91,6 +91,6 @@ def _place(spot: Spot, base: Path | None) -> dict[str, Any]:
 
 
 def _fingerprint(finding: ValidationFinding) -> str:
-    """The same for the same finding after lines have moved."""
+    """An id of the finding that stays equal when lines move."""
     parts = (finding.check, finding.source, finding.destination, finding.topic, finding.message_type)
     return hashlib.sha256("\x1f".join(part or "" for part in parts).encode()).hexdigest()[:32]

@@ -1,6 +1,6 @@
-"""A validation as text for a person: what was found, where, what follows, and what to paste.
+"""A validation as text for a person: the findings, their places, consequences and fixes.
 
-The same finding for many topics of one link is one entry. Never decides anything, and prints nothing itself.
+The same finding for many topics of one link is one entry. This module decides nothing and prints nothing.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ _HEAD = ("LEVEL", "CHECK", "LINK", "TOPIC")
 
 
 def table(report: ValidationReport, *, width: int = 110, details: bool = True) -> str:
-    """The whole report; without ``details`` one line a finding, for a first check."""
+    """The whole report. Without ``details``, one line for each finding, for a first check."""
     lines = list(_findings(report.findings, width=width, details=details))
     if report.suggestions is not None:
         lines += _suggestions(report.suggestions, width)
@@ -26,7 +26,7 @@ def table(report: ValidationReport, *, width: int = 110, details: bool = True) -
     if report.plan_refused is not None:
         lines += [f"ROLLING PLAN: none. {report.plan_refused}", ""]
     lines.append(_summary(report))
-    # A name may hold line ends and worse: none of them makes a separate line or steers a terminal.
+    # A name may contain line ends and control characters. `spelled_out` makes them harmless for lines and terminals.
     return "\n".join(map(spelled_out, lines)) + "\n"
 
 
@@ -61,7 +61,7 @@ def _row(group: Sequence[ValidationFinding]) -> tuple[str, str, str, str]:
 
 def _details(finding: ValidationFinding, width: int) -> Iterator[str]:
     places = " and ".join(f"{spot}" for spot in (finding.source_at, finding.destination_at) if spot)
-    # As it is written: with a capital, a name at the start of a sentence would be that of another topic or instance.
+    # Do not capitalize: a name at the start of a sentence would become the name of another topic or instance.
     yield from _wrapped("; ".join(filter(None, (finding.message, finding.consequence))) + ".", width)
     if places:
         yield f"    at {places}"
@@ -72,7 +72,7 @@ def _details(finding: ValidationFinding, width: int) -> Iterator[str]:
 
 
 def _grouped(findings: Iterable[ValidationFinding]) -> Iterator[list[ValidationFinding]]:
-    """Findings that differ only in the topic, in the order of the first of each."""
+    """Groups of findings that differ only in the topic, in the order of each group's first finding."""
     groups: dict[tuple[object, ...], list[ValidationFinding]] = {}
     for finding in findings:
         same = (finding.level, finding.check, finding.source, finding.destination)

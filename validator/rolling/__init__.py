@@ -1,1 +1,1 @@
-"""The order of a change across instances that are restarted one at a time."""
+"""Orders a change across instances that are restarted one at a time."""

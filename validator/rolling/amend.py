@@ -1,6 +1,6 @@
 """Changes to the model of an instance, as new values: exclusions added, definitions merged, destinations exchanged.
 
-For trying out what a change would do. Never touches a file; places keep pointing at what the parts were read from.
+These functions try out the effect of a change. They never change a file. Each part keeps the place that it was read from.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ T = TypeVar("T", bound=_Named)
 
 
 class EntryKey(NamedTuple):
-    """What stays the same of a Topic entry while configurations change."""
+    """The part of a Topic entry that stays equal while configurations change."""
 
     instance: str
     destination: str
@@ -47,7 +47,7 @@ def key_of(instance: Instance, destination: Destination, entry: ReplicatedTopic)
 
 
 def with_exclusions(instance: Instance, add: Mapping[EntryKey, Collection[Check]]) -> Instance:
-    """The instance with further checks excluded; itself when none of the entries is its own."""
+    """The instance with further checks excluded; the same instance if it has none of the entries."""
     if not any(key.instance == instance.name for key in add):
         return instance
     destinations = []
@@ -63,7 +63,7 @@ def with_exclusions(instance: Instance, add: Mapping[EntryKey, Collection[Check]
 
 
 def with_definitions(instance: Instance, other: Instance) -> Instance:
-    """The instance with what ``other`` logs and stores too; where both define a topic, ``other`` counts."""
+    """The instance with the logged and stored topics of ``other`` added. If both define a topic, ``other`` wins."""
     log = instance.log
     if other.log is not None:
         logged = _merged(instance.log.topics if instance.log else (), other.log.topics)
@@ -79,19 +79,19 @@ def with_definitions(instance: Instance, other: Instance) -> Instance:
 
 
 def same_definitions(one: Instance, other: Instance) -> bool:
-    """Do both log and define the same?"""
+    """Do both instances log and define the same topics?"""
     return _definitions(one) == _definitions(other)
 
 
 def same_destinations(one: Instance, other: Instance) -> bool:
-    """Do both replicate the same, the same way, with the same checks?"""
+    """Do both instances replicate the same topics, in the same way, with the same checks?"""
     return [_destination_shape(each) for each in one.destinations] == [
         _destination_shape(each) for each in other.destinations
     ]
 
 
 def new_definitions(before: Instance, after: Instance) -> tuple[list[SowTopic | Queue], list[LoggedTopic]]:
-    """What ``after`` defines or logs, and ``before`` does not, or otherwise."""
+    """The definitions and logged topics of ``after`` that ``before`` lacks or defines differently."""
     had = {_sow_shape(each) for each in before.sow}
     queues = {_queue_shape(each) for each in before.queues}
     logged = {_topic(each) for each in before.log.topics} if before.log else set()
@@ -101,7 +101,7 @@ def new_definitions(before: Instance, after: Instance) -> tuple[list[SowTopic | 
 
 
 def entry_shape(entry: ReplicatedTopic) -> tuple[object, ...]:
-    """All that AMPS sees of a Topic entry."""
+    """The properties of a Topic entry that AMPS uses."""
     return (entry.name, entry.message_type, entry.filter, entry.excluded)
 
 

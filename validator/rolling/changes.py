@@ -1,4 +1,4 @@
-"""What changes in the destinations of one instance from one restart to the next, as XML to paste."""
+"""The changes in the destinations of one instance from one restart to the next, as XML to paste."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from validator.rolling.amend import entry_shape
 
 
 def exclusion_changes(before: Instance, after: Instance) -> Iterator[Fix]:
-    """The Topic entries whose exclusions differ; both have the same destinations and entries."""
+    """The Topic entries whose exclusions differ. Both instances must have the same destinations and entries."""
     for old, new in zip(before.destinations, after.destinations, strict=True):
         for was, entry in zip(old.topics, new.topics, strict=True):
             if was.excluded != entry.excluded:
@@ -19,7 +19,7 @@ def exclusion_changes(before: Instance, after: Instance) -> Iterator[Fix]:
 
 
 def destination_changes(before: Instance, after: Instance) -> Iterator[Fix]:
-    """Destinations and Topic entries that are new, different, or no longer there."""
+    """Destinations and Topic entries that are new, changed or removed."""
     old = {each.label: each for each in before.destinations}
     for destination in after.destinations:
         was = old.pop(destination.label, None)

@@ -1,7 +1,8 @@
-"""What AMPS would refuse at one moment of a rolling change, when some instances run the new configuration already.
+"""Computes what AMPS would refuse at one time of a rolling change, when some instances have the new configuration.
 
-Only the links of the instance that was restarted last can have changed, so only these are checked again: with its
-neighbours it makes a small fabric. Where destinations lead was settled before the change. Never writes anything.
+Only the links of the last restarted instance can have changed, so only these links are checked again. For this check,
+the instance and its neighbours form a small fabric. The targets of destinations are computed before the change.
+This module writes nothing.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from validator.rolling.amend import EntryKey, key_of
 
 
 class Refusal(NamedTuple):
-    """A check in force that fails on the link from ``source`` to ``target``, for topics of one entry."""
+    """An active check that fails on the link from ``source`` to ``target``, for topics of one entry."""
 
     source: str
     target: str
@@ -31,11 +32,11 @@ class Refusal(NamedTuple):
         return f"{self.source} → {self.target}"
 
 
-Routes = Mapping[tuple[str, str], frozenset[str]]  # (instance, destination) to the names it leads to
+Routes = Mapping[tuple[str, str], frozenset[str]]  # (instance, destination) to the names of the target instances
 
 
 def routes(*fabrics: Fabric) -> Routes:
-    """Where every destination of the fabrics leads."""
+    """The names of the instances that every destination of the fabrics leads to."""
     found: dict[tuple[str, str], set[str]] = {}
     for fabric in fabrics:
         for link in fabric.links:
@@ -44,7 +45,7 @@ def routes(*fabrics: Fabric) -> Routes:
 
 
 class Moment:
-    """The instances as they run now, and what AMPS refuses between them."""
+    """The currently running instances, and the links that AMPS refuses between them."""
 
     def __init__(self, instances: Iterable[Instance], leads: Routes, options: ValidateOptions) -> None:
         self._running = {each.name: each for each in instances}
@@ -60,12 +61,12 @@ class Moment:
             self._look_again(name)
 
     def restart(self, instance: Instance) -> None:
-        """The instance comes back with another configuration, or for the first time."""
+        """Restart the instance with another configuration, or start it for the first time."""
         self._running[instance.name] = instance
         self._look_again(instance.name)
 
     def stop(self, name: str) -> None:
-        """The instance is gone permanently."""
+        """Remove the instance permanently."""
         self._running.pop(name, None)
         self._forget(name)
 
@@ -83,7 +84,7 @@ class Moment:
 
 
 def refusals(fabric: Fabric, link: Link) -> Iterator[Refusal]:
-    """The checks in force that certainly fail on a link."""
+    """The active checks that certainly fail on a link."""
     source, target = link.source.name, link.target.name
     for topic, carriage in fabric.traffic(link):
         for verdict in verdicts(Case(fabric, link, topic, carriage)):
@@ -95,7 +96,7 @@ def refusals(fabric: Fabric, link: Link) -> Iterator[Refusal]:
 
 
 class _Settled(Directory):
-    """Leads where destinations are known to lead, whatever part of the fabric is checked."""
+    """A directory with fixed targets for destinations, so checking a part of the fabric finds the same targets."""
 
     def __init__(self, instances: Iterable[Instance], leads: Routes, options: ValidateOptions) -> None:
         super().__init__(list(instances), options.hosts, options.assumptions)

@@ -1,8 +1,8 @@
 """Orders a change of configuration across instances that are restarted one at a time.
 
-60East ("cascade validation check"): exclusions come first, stay while topics are added or changed, and are taken out
-of all configurations at once, when all instances are offline at the same time. Which exclusions are needed is found
-by playing the restarts out and checking what AMPS would refuse after each. Never touches an instance or a file.
+60East ("cascade validation check"): exclusions come first and stay while topics are added or changed. They are removed
+from all configurations together, when all instances are offline at the same time. To find the needed exclusions, this
+module simulates the restarts and checks what AMPS would refuse after each. It never changes an instance or a file.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ class _Restart:
 def rolling_plan(
     before: Sequence[Instance], after: Sequence[Instance], options: ValidateOptions
 ) -> tuple[PlanStep, ...] | None:
-    """The steps from ``before`` to ``after``; None when AMPS would refuse a link of ``after`` itself."""
+    """The steps from ``before`` to ``after``. None when AMPS would already refuse a link of ``after``."""
     old, new = Fabric(before, options), Fabric(after, options)
     if any(True for link in new.links for _ in refusals(new, link)):
         return None
@@ -75,7 +75,7 @@ def rolling_plan(
 
 
 def _upstream_first(fabric: Fabric) -> list[str]:
-    """The names of the instances, senders before receivers where links run one way, else by name."""
+    """The names of the instances. Senders come before receivers if links have one direction, else sorted by name."""
     upstream: dict[str, set[str]] = defaultdict(set)
     downstream: dict[str, set[str]] = defaultdict(set)
     for link in fabric.links:
@@ -100,7 +100,7 @@ def _upstream_first(fabric: Fabric) -> list[str]:
 def _restarts(
     before: Sequence[Instance], after: Sequence[Instance], exclusions: Exclusions, order: Sequence[str]
 ) -> Iterator[_Restart]:
-    """Every restart but the last, common one: stage by stage, instance by instance; none that changes nothing."""
+    """Every restart that changes something, by stage and instance, except the last, common restart."""
     old = {each.name: each for each in before}
     new = {each.name: each for each in after}
     running: dict[str, Instance] = dict(old)
@@ -115,7 +115,7 @@ def _restarts(
 
 
 def _at_stage(stage: str, old: Instance | None, new: Instance, exclusions: Exclusions) -> Instance | None:
-    """The configuration of one instance at the end of a stage; an instance that is new comes in with ``define``."""
+    """The configuration of one instance after a stage. A new instance starts with ``define``."""
     if old is None:
         return None if stage == EXCLUDE else with_exclusions(new, exclusions)
     if stage == EXCLUDE:
@@ -133,7 +133,7 @@ def _same(one: Instance, other: Instance) -> bool:
 
 
 def _needed(moment: Moment, restarts: Iterable[_Restart]) -> set[tuple[EntryKey, Check]]:
-    """The exclusions that what AMPS refuses on the way asks for. Mandatory checks cannot be excluded."""
+    """The exclusions that prevent refusals during the change. Mandatory checks cannot be excluded."""
     known = set(moment.refusals)  # an existing refusal is not caused by the change
     needed: set[tuple[EntryKey, Check]] = set()
     for restart in restarts:
@@ -196,7 +196,7 @@ def _definition(each: SowTopic | Queue) -> str:
 
 
 def _restored(new: Fabric, exclusions: Mapping[EntryKey, set[Check]]) -> Iterator[Fix]:
-    """The Topic entries that had exclusions for the time of the change, as the new configurations have them."""
+    """The Topic entries that had temporary exclusions, as they are in the new configurations."""
     for instance in new.instances:
         for destination in instance.destinations:
             for entry in destination.topics:

@@ -1,8 +1,8 @@
-"""The rules about ``Bootstrap``: can an instance fetch its state from the instances it names, and all of it?
+"""The rules about ``Bootstrap``: can an instance fetch its complete state from the instances it names?
 
-Source: 60East, "Bootstrap Initialization of AMPS Replication" (docs/sources/amps.md, 3.5), and "Are SOW topics that
-are replicated guaranteed to be in sync" (docs/sources/amps.md, 9.8) for what replication cannot bring back. It must
-not use the checks of a link.
+Source: 60East, "Bootstrap Initialization of AMPS Replication" (docs/sources/amps.md, 3.5). For data that replication
+cannot restore: "Are SOW topics that are replicated guaranteed to be in sync" (docs/sources/amps.md, 9.8). This module
+must not use the checks of a link.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ def _of_source(
             "bootstrap-source-closed", message, bootstrap.at, source=source, target=instance, other_at=source.at
         )
     asked: Selector[LoggedTopic] = Selector(bootstrap.topics, fabric.book, regexes=instance.regexes)
-    # A name that only the Bootstrap has is a topic that its source lacks.
+    # A topic that only the Bootstrap names is missing at its source.
     topics = {*fabric.known(source), *fabric.known(instance), *asked.written_out()}
     for topic in sorted(one for one in topics if not one.name.startswith(_RESERVED)):
         entries = asked.matching(topic)
@@ -81,7 +81,7 @@ def _asked(
     entry: LoggedTopic,
     is_literal: bool,
 ) -> Iterator[ValidationFinding]:
-    """A source must have recorded what is asked for, and what is in its SOW needs a SOW topic here."""
+    """A source must log or store each topic asked for. A topic in its SOW needs a SOW topic at this instance."""
     theirs, ours = fabric.holdings[source], fabric.holdings[instance]
     logs, stores = theirs.logged(topic) is not False, theirs.sow(topic) is not None
     asks, missing = f"{instance.name} bootstraps {topic.name} from {source.name}", ""
@@ -107,8 +107,8 @@ def _asked(
 
 
 def _are_partners(fabric: Fabric, instance: Instance, source: Instance) -> bool:
-    """Do the two keep the same state? An offline replica, which no link joins with its source, may fetch any part (seed
-    004, "When to Use Bootstrap Initialization")."""
+    """Do the two instances keep the same state? An offline replica has no link with its source, and may fetch any part
+    (docs/sources/amps.md, 3.5, "When to Use Bootstrap Initialization")."""
     links = (*fabric.outgoing[instance], *fabric.outgoing[source])
     is_joined = any({link.source, link.target} == {instance, source} for link in links)
     return is_joined or instance.group == source.group
@@ -117,8 +117,8 @@ def _are_partners(fabric: Fabric, instance: Instance, source: Instance) -> bool:
 def _left_out(
     fabric: Fabric, instance: Instance, bootstrap: Bootstrap, source: Instance, topic: Topic, *, is_asked: bool
 ) -> Iterator[ValidationFinding]:
-    """What both have, and replication does not bring back: records whose messages left the log, and messages that were
-    first published here."""
+    """Findings for data that both have and replication does not restore: records whose messages left the log, and
+    messages that were first published to this instance."""
     theirs, ours = fabric.holdings[source], fabric.holdings[instance]
     lost = []
     if theirs.sow(topic) is not None and ours.sow(topic) is not None and not (is_asked and bootstrap.fetches("sow")):
@@ -136,7 +136,7 @@ def _left_out(
 
 
 def _deadlocks(sources: Mapping[Instance, Sequence[Instance]]) -> Iterator[ValidationFinding]:
-    """Instances whose every source waits too. One with a source that does not bootstrap starts in the end."""
+    """Findings for instances whose sources all wait too. An instance with a source that does not bootstrap can start."""
     waiting = {instance for instance, found in sources.items() if found}
     askers: dict[Instance, list[Instance]] = defaultdict(list)
     for instance in waiting:

@@ -1,4 +1,4 @@
-"""Makes a finding of one of our rules: level and consequence from the table, the rest from the case at hand."""
+"""Makes a finding of one of our rules: level and consequence come from the table, the rest from the caller."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def broken(
     fix: Fix | None = None,
     level: Level | None = None,
 ) -> ValidationFinding:
-    """A finding of a rule of ours, with the rule's level unless told otherwise."""
+    """A finding of one of our rules. ``level`` None: the level of the rule."""
     rule = RULES[rule_id]
     source, target = (link.source, link.target) if link else (source, target)
     return ValidationFinding(

@@ -1,7 +1,7 @@
-"""Every check and rule with its id, usual level, title and consequence: what documentation, SARIF and findings share.
+"""Every check and rule with its id, usual level, title and consequence. Documentation, SARIF and findings use them.
 
-The nine checks are AMPS's own; the other rules are ours, each with the reason in its consequence. An id, once
-published, keeps its meaning.
+The nine checks are AMPS's own. The other rules are ours, and their consequence contains the reason. A published id
+keeps its meaning.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from validator.report import Level
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """``consequence`` is what follows when the rule is broken; the level may differ in a milder case."""
+    """One rule. ``consequence``: the effect when the rule is broken. A milder case may have another level."""
 
     id: str
     level: Level
@@ -25,7 +25,7 @@ class Rule:
 
 
 OURS: tuple[Rule, ...] = (
-    # What the reader of a configuration remarks on.
+    # Remarks of the configuration reader.
     Rule("missing-element", Level.ERROR, "A required element is there", "AMPS does not start without it"),
     Rule("missing-setting", Level.NOTE, "A setting that AMPS requires is there", "AMPS does not start without it"),
     Rule(

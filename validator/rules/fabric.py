@@ -1,6 +1,6 @@
-"""The rules about several instances at once: fail-over sets.
+"""The rules about several instances together: fail-over sets.
 
-Source: 60East, user guide, "Replication Best Practices". It must not use the checks of a single topic.
+Source: 60East, user guide, "Replication Best Practices". This module must not use the checks of a single topic.
 """
 
 from __future__ import annotations
@@ -65,7 +65,7 @@ def _failover(fabric: Fabric) -> Iterator[ValidationFinding]:
 def _out_of_reach(
     start: Instance, members: Sequence[Instance], ways: Mapping[Instance, Sequence[Link]], *, forward: bool
 ) -> Instance | None:
-    """The first member that links inside the set do not lead to (``forward``), or from which none leads to start."""
+    """The first member that links inside the set do not reach from ``start`` (``forward``), or that cannot reach it."""
     inside, seen, fresh = set(members), {start}, [start]
     while fresh:
         for link in ways[fresh.pop()]:

@@ -1,7 +1,7 @@
 """The rules about one instance: its name, transports, log, queues and topic entries.
 
 Sources: AMPS configuration guide ("Transports", "Replication", "Message Queues") and 60East's "Replicating Messages
-Between Instances". Never compares two instances, but for their names.
+Between Instances". This module compares two instances only by their names.
 """
 
 from __future__ import annotations
@@ -59,9 +59,9 @@ def _transports(instance: Instance) -> Iterator[ValidationFinding]:
 
 
 def _no_sync(fabric: Fabric, instance: Instance) -> Iterator[ValidationFinding]:
-    """Documented for every instance that takes part in replication and takes publishes, deletes or acknowledgements.
+    """The rule is documented for every replicating instance that accepts publishes, deletes or acknowledgements.
 
-    Whether clients publish is not in a configuration: an instance with a transport for clients can be published to.
+    A configuration does not say whether clients publish. Clients can publish to any instance with a client transport.
     """
     if any(out.sync_type == "sync" for out in instance.destinations) or not instance.client_transports:
         return
@@ -110,7 +110,7 @@ def _queues(fabric: Fabric, instance: Instance, holdings: Holdings) -> Iterator[
 
 
 def underlying_topics(fabric: Fabric, instance: Instance, queue: Queue) -> list[Topic]:
-    """The known topics below a queue, itself left out."""
+    """The known underlying topics of a queue, without the queue itself."""
     pattern = fabric.book.pattern(queue.underlying)
     if pattern.names is not None:
         names: Iterable[str] = sorted(pattern.names)
@@ -149,7 +149,7 @@ def _definitions(instance: Instance, holdings: Holdings) -> Iterator[ValidationF
 
 
 def _sow_order(instance: Instance, holdings: Holdings) -> Iterator[ValidationFinding]:
-    """A plain SOW topic that a container before it matches."""
+    """Findings for plain SOW topics that an earlier container matches."""
     position = {topic: index for index, topic in enumerate(instance.sow)}
     for topic in instance.sow:
         for container, pattern in holdings.containers.get(topic.message_type, ()):

@@ -1,4 +1,4 @@
-"""The rules about one link, or a destination that makes none: do both ends agree that there is a link at all?
+"""The rules about one link, or a destination without a link: do both ends agree that the link exists?
 
 Sources: AMPS configuration guide ("Configuring Outgoing Replication Destinations", "Configuring Incoming Replication
 Transports"). Never checks topics.
@@ -66,10 +66,10 @@ def _group(link: Link) -> Iterator[ValidationFinding]:
 
 
 def _transport(fabric: Fabric, link: Link) -> Iterator[ValidationFinding]:
-    """Does the target listen where, and as what, the source connects?
+    """Does the target listen on the port and with the transport type that the source connects to?
 
-    Without an address the source waits for the target to connect, and a connection the target made is used for both
-    directions: then nothing needs to listen there.
+    Without an address the source waits for the target to connect. AMPS uses a connection from the target for both
+    directions. In both cases the target needs no transport that listens.
     """
     listening = link.target.replication_transports
     source, target, at = link.source.name, link.target.name, link.destination.at
@@ -102,7 +102,7 @@ def _regexes(link: Link) -> Iterator[ValidationFinding]:
 
 
 def _anchoring(fabric: Fabric, link: Link, groups: Sequence[str]) -> Iterator[ValidationFinding]:
-    """Groups that a ``PassThrough`` matches in part: let through or not, according to an assumption."""
+    """Findings for groups that a ``PassThrough`` matches in part. An assumption decides whether they pass."""
     destination = link.destination
     if destination.passthrough is None:
         return

@@ -1,4 +1,4 @@
-"""The rules about one topic on one link that AMPS documents, and does not check.
+"""The rules about one topic on one link that AMPS documents but does not check.
 
 Sources: AMPS configuration guide ("State of the World": keys) and user guide ("Replicated Queues", "Configuration for
 Queue Replication"). Never repeats one of the nine checks.
@@ -28,7 +28,7 @@ def topic_rules(fabric: Fabric) -> Iterator[ValidationFinding]:
 
 
 def _keys(fabric: Fabric, link: Link, topic: Topic, carriage: Carriage) -> Iterator[ValidationFinding]:
-    """SowKeys are made from key domain and key fields: equal keys in other domains make other SowKeys."""
+    """AMPS makes SowKeys from the key domain and the key fields, so equal keys in another domain make other SowKeys."""
     here, there = fabric.holdings[link.source].sow(topic), fabric.holdings[link.target].sow(topic)
     if here is None or there is None:
         return
@@ -77,7 +77,7 @@ def _queue(fabric: Fabric, link: Link, topic: Topic, carriage: Carriage) -> Iter
 def _beneath(
     fabric: Fabric, link: Link, topic: Topic, carriage: Carriage, queue: Queue
 ) -> Iterator[ValidationFinding]:
-    """A queue is made of its underlying topics: they must travel too, and whole."""
+    """A queue consists of its underlying topics, so the link must also carry these topics, without a filter."""
     filtered = carriage
     for under in underlying_topics(fabric, link.source, queue):
         carried = fabric.carries(link, under)
@@ -95,7 +95,7 @@ def _beneath(
 
 
 def _same(link: Link, there: Queue, tag: str, value: str) -> Fix | None:
-    """The queue of the target with one setting as the source has it."""
+    """A fix that gives the target's queue the source's value of one setting."""
     if there.element is None:
         return None
     xml = rendered(there.element, replace={tag: (value,) if value else ()})

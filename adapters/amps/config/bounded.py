@@ -1,8 +1,8 @@
-"""Regular expressions that cannot keep the program busy: how much work one can make is computed before it is tried.
+"""Regular expressions with a limit: the work that an expression can cause is computed before the expression is used.
 
-Python's engine backtracks, so a short expression can take longer than anybody lives: ``^(a+)+$``. Expressions come
-from configuration files that come from anywhere. What could take too long is not tried, and answers None, "unknown".
-The bound is computed from the text alone, so that the same file gives the same answer on every machine.
+Python's engine backtracks, so a short expression can take practically for ever: ``^(a+)+$``. Expressions come from
+configuration files of any origin. An expression that could take too long is not tried, and answers None, "unknown". The
+bound is computed from the text alone, so that the same file gives the same answer on every machine.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import math
 import re
 from dataclasses import dataclass, field
 
-# Steps of the engine, which does tens of millions a second: for one name; and for all dear names together.
+# Steps of the engine, which does tens of millions a second: for one name, and for all expensive names together.
 STEPS_MAX = 5e6
 DEAR_FROM, DEAR_STEPS_MAX = 2e5, 1e8
 
@@ -35,7 +35,7 @@ class Bound:
         return Bound(self.factor + other.factor, max(self.degree, other.degree))
 
     def to_the(self, power: int) -> Bound:
-        """``power`` of these one after the other."""
+        """The bound of ``power`` repetitions, one after the other."""
         try:
             return Bound(self.factor**power, self.degree * power)
         except OverflowError:
@@ -54,7 +54,7 @@ ENDLESS, _ONE, _EACH_PLACE = Bound(math.inf), Bound(1.0), Bound(1.0, 1)
 
 @dataclass(frozen=True, slots=True)
 class _Part:
-    """``ways`` in which the engine may try it, and ``work`` for one of them."""
+    """One part: the ``ways`` in which the engine may try it, and the ``work`` for one way."""
 
     ways: Bound
     work: Bound
@@ -66,18 +66,18 @@ class _Part:
 
 @dataclass(slots=True, eq=False)
 class BoundedExpression:
-    """A compiled expression. None for a name that would make too much work, or once too many dear ones were asked."""
+    """A compiled expression. Answers None for a name that causes too much work, or after too many expensive names."""
 
     compiled: re.Pattern[str]
     bound: Bound
     _spent: float = field(default=0.0, repr=False)
 
     def search(self, name: str) -> bool | None:
-        """Does it match somewhere in ``name``?"""
+        """Does the expression match somewhere in ``name``?"""
         return self.compiled.search(name) is not None if self._is_affordable(name) else None
 
     def fullmatch(self, name: str) -> bool | None:
-        """Does it match ``name`` as a whole?"""
+        """Does the expression match ``name`` as a whole?"""
         return self.compiled.fullmatch(name) is not None if self._is_affordable(name) else None
 
     def _is_affordable(self, name: str) -> bool:
@@ -97,14 +97,14 @@ def bounded(compiled: re.Pattern[str]) -> BoundedExpression | None:
 
 
 class _Scanner:
-    """Reads an expression that Python has compiled: that it is well-formed is known."""
+    """Reads an expression that Python has compiled, so it is well-formed."""
 
     def __init__(self, text: str) -> None:
         self._text = text
         self._at = 0
 
     def bound(self) -> Bound:
-        """For a search: it starts again at each place of the name."""
+        """The bound for a search, which starts again at each place of the name."""
         return self._alternatives().whole * _EACH_PLACE
 
     def _alternatives(self) -> _Part:
@@ -153,7 +153,7 @@ class _Scanner:
         self._at += 1
 
     def _repeated(self, part: _Part) -> _Part:
-        """``part`` with the sign behind it that says how often, and the ``?`` or ``+`` behind that."""
+        """``part`` with the repetition sign after it, and the ``?`` or ``+`` after that sign."""
         least, most = self._times()
         if (least, most) == (1, 1):
             return part
@@ -162,7 +162,7 @@ class _Scanner:
         if most is not None:
             choices = Bound(float(most - least + 1))
             return _Part(choices * part.ways.to_the(most), part.work * Bound(float(most)))
-        # What can match in two ways, and that again and again, can match in more ways than there are atoms.
+        # A part that can match in two ways and repeats without limit can match in more ways than can ever be tried.
         return _Part(_EACH_PLACE if part.ways == _ONE else ENDLESS, part.work)
 
     def _times(self) -> tuple[int, int | None]:

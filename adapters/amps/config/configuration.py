@@ -1,8 +1,8 @@
 """Reads an AMPS configuration into the model: one file, one instance.
 
-What AMPS could not start with, and leaves nothing to compare (broken XML, no ``AMPSConfig``, no instance name), is a
-``DefinitionError`` with file and line. Everything else that is odd becomes a remark on the instance, and reading goes
-on. Never decides whether two instances fit together.
+A file with which AMPS could not start, and which leaves nothing to compare (broken XML, no ``AMPSConfig``, no instance
+name), is a ``DefinitionError`` with file and line. Every other problem becomes a remark on the instance, and reading
+continues. This module never decides whether two instances fit together.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ def parse_instance(
     variables: Mapping[str, str] | None = None,
     assumptions: Assumptions | None = None,
 ) -> Instance:
-    """The same from text; ``file`` is the name that findings give, and the place that includes are relative to."""
+    """The instance that ``text`` describes. ``file`` is the name in findings, and the base of relative includes."""
     return _instance(expand_text(text, file, variables or {}, assumptions or Assumptions()))
 
 
@@ -167,7 +167,8 @@ def _replicated(destination: Element, reader: Reader) -> Iterable[ReplicatedTopi
 
 
 def _exclusions(topic: Element, reader: Reader) -> tuple[frozenset[Check], tuple[str, ...], tuple[str, ...]]:
-    """Of ``ExcludeValidation`` (a comma list): what it excludes, what it misspells, what it names without effect."""
+    """From ``ExcludeValidation`` (a comma list): excluded checks, unknown words, and checks that it names without
+    effect."""
     elements = list(topic.all("ExcludeValidation"))
     if not elements:
         return frozenset(), (), ()

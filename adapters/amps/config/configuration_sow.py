@@ -1,6 +1,6 @@
 """Reads the ``SOW`` section: topics, views, conflated topics and the three kinds of queues.
 
-Source: AMPS configuration guide, "State of the World", "Views", "Message Queues". Never reads any other section.
+Source: AMPS configuration guide, "State of the World", "Views", "Message Queues". This module reads no other section.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _DERIVED: dict[str, Literal["View", "ConflatedTopic"]] = {
 def read_sow(
     root: Element, reader: Reader
 ) -> tuple[tuple[SowTopic, ...], tuple[Queue, ...], tuple[DerivedTopic, ...]]:
-    """Everything all ``SOW`` sections of an instance define, in document order."""
+    """Everything that the ``SOW`` sections of an instance define, in document order."""
     topics: list[SowTopic] = []
     queues: list[Queue] = []
     derived: list[DerivedTopic] = []
@@ -98,6 +98,6 @@ def _queue(element: Element, kind: QueueKind, reader: Reader) -> list[Queue]:
 
 
 def _flat(element: Element) -> str:
-    """All of an element as one line of text, to compare two of them."""
+    """A whole element as one line of text, to compare two elements."""
     inner = " ".join(_flat(child) for child in element.children)
     return f"{element.tag}={element.text}" if not inner else f"{element.tag}({inner})"

@@ -1,6 +1,6 @@
-"""Puts included files in place and values in the place of ``${NAME}``, as AMPS does once when it starts.
+"""Inserts included files, and replaces ``${NAME}`` by its value, as AMPS does once when it starts.
 
-Never resolves a name from anywhere but the values it was given, and never follows an include in a circle.
+Names are resolved only from the given values, and circular includes are never followed.
 Source: AMPS configuration guide, "Including External Files" and "Environment Variables".
 """
 
@@ -24,13 +24,14 @@ VARIABLE = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_.]*)\}")
 
 
 def expand_file(path: Path, variables: Mapping[str, str], assumptions: Assumptions) -> Element:
-    """The root of ``path`` with all it includes. Raises ``DefinitionError`` (file, line) when any cannot be read."""
+    """The root of ``path`` with all included files. Raises ``DefinitionError`` (file, line) if any file cannot be
+    read."""
     name = str(path)
     return _Expander(path, variables, assumptions).run(parse(read_bytes(path, file=name), file=name))
 
 
 def expand_text(text: str, file: str, variables: Mapping[str, str], assumptions: Assumptions) -> Element:
-    """The same for a configuration that is at hand as text, say fetched from ``/amps/instance/config.xml``."""
+    """The root of a configuration that is given as text, for example fetched from ``/amps/instance/config.xml``."""
     return _Expander(Path(file), variables, assumptions).run(parse(text, file=file))
 
 
@@ -64,7 +65,7 @@ class _Expander:
             element.text = self._substitute(element)
         if any(child.tag == "Include" for child in element.children):
             element.children = [placed for child in element.children for placed in self._place(child)]
-            return  # what was placed is expanded already, in the file it came from
+            return  # the inserted elements are expanded already, in their own file
         for child in element.children:
             self._expand(child)
 
@@ -113,7 +114,8 @@ class _Expander:
                 return Path()
 
     def _substitute(self, element: Element) -> str:
-        """A variable without a value stays as it is written: the reader of the element says what that means."""
+        """The text with its variables replaced. A variable without a value stays as it is written, for ``Reader`` to
+        report."""
         text = VARIABLE.sub(lambda match: self._values.get(match.group(1), match.group(0)), element.text)
         self._substituted += len(text)
         if self._substituted > SUBSTITUTED_MAX:

@@ -1,7 +1,7 @@
-"""What one AMPS instance's configuration says about replication: the nouns that the fabric and the checks work on.
+"""The replication part of one AMPS instance's configuration: the terms that the fabric and the checks use.
 
-Values are as AMPS would take them, defaults filled in; every part knows the file and line it came from. Nothing here
-reads files, and nothing here judges. Source: AMPS configuration guide, the chapters named in each docstring.
+Values are as AMPS would use them, with defaults filled in. Every part knows its file and line. This module neither
+reads files nor judges. Source: AMPS configuration guide, the chapters named in each docstring.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ class Place(NamedTuple):
 
 
 class Topic(NamedTuple):
-    """What AMPS calls a topic: always the pair of name and message type."""
+    """A topic in the sense of AMPS: always the pair of name and message type."""
 
     name: str
     message_type: str
@@ -128,8 +128,8 @@ class DerivedTopic:
 class ReplicatedTopic:
     """One ``Destination/Topic``. ``name`` is None when the element has none (optional since AMPS 5.3.3).
 
-    ``excluded`` holds the checks that the entry excludes with effect; ``unknown_exclusions`` what is no check's name,
-    ``void_exclusions`` the mandatory checks it names without success.
+    ``excluded`` holds the checks that the entry excludes with effect; ``unknown_exclusions`` the words that name no
+    check, and ``void_exclusions`` the mandatory checks, which it names without effect.
     """
 
     name: str | None
@@ -151,7 +151,7 @@ class Address(NamedTuple):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Destination:
-    """One ``Replication/Destination``: one outgoing link, to whichever of ``addresses`` answers first."""
+    """One ``Replication/Destination``: one outgoing link, to the first of ``addresses`` that answers."""
 
     name: str
     group: str
@@ -170,10 +170,11 @@ class Destination:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Bootstrap:
-    """The root's ``Bootstrap``: where an instance without messages fetches them from before it serves anybody.
+    """The root's ``Bootstrap``: the source from which an instance without messages fetches them before it serves
+    clients.
 
-    ``data``: what ``DataType`` names of ``sow`` and ``txlog``; None when it names neither, or is not there: AMPS does not
-    document what it fetches then.
+    ``data``: those of ``sow`` and ``txlog`` that ``DataType`` names. None if it names neither, or is missing: AMPS does
+    not document what it fetches then.
     """
 
     at: Place
@@ -182,7 +183,7 @@ class Bootstrap:
     data: frozenset[str] | None = None
 
     def fetches(self, data: str) -> bool:
-        """May it fetch ``data``, which is ``sow`` or ``txlog``? Without ``DataType`` it may fetch either."""
+        """May the instance fetch ``data``, which is ``sow`` or ``txlog``? Without ``DataType`` it may fetch either."""
         return self.data is None or data in self.data
 
 

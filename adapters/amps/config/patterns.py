@@ -1,8 +1,9 @@
 """Names and regular expressions of topics and groups, as AMPS matches them.
 
 A configured name is a regular expression exactly when it contains a regular-expression character, and then matches
-anywhere in the topic unless it is anchored (AMPS user guide, "Topics"; engine: PCRE2). Where Python cannot read an
-expression, not in bounded time, or cannot tell whether one covers another, the answer is None, "unknown", never a guess.
+anywhere in the topic unless it is anchored (AMPS user guide, "Topics"; engine: PCRE2). If Python cannot read an
+expression in bounded time, or cannot tell whether one expression covers another, the answer is None, "unknown", never a
+guess.
 """
 
 from __future__ import annotations
@@ -83,7 +84,7 @@ class Pattern:
 
 
 class PatternBook:
-    """Every pattern compiled once, every (pattern, name) matched once."""
+    """Compiles every pattern once, and matches every (pattern, name) once."""
 
     def __init__(self, *, dotted_names: bool = True) -> None:
         self._dotted_names = dotted_names
@@ -135,12 +136,12 @@ def compile_pattern(text: str, *, regexes: bool = True, dotted_names: bool = Tru
 
 
 def _all(answers: Iterable[bool | None]) -> bool | None:
-    """False as soon as one is; unknown as soon as one is."""
+    """True if all are; else the first answer that is False or unknown."""
     return next((answer for answer in answers if answer is not True), True)
 
 
 def _any(answers: Iterable[bool | None]) -> bool | None:
-    """True as soon as one is; else unknown when one is."""
+    """True if one is True; else unknown if one is unknown; else False."""
     is_known = True
     for answer in answers:
         if answer:
@@ -154,7 +155,7 @@ def has_metacharacters(text: str) -> bool:
 
 
 def is_dotted_name(text: str) -> bool:
-    """Is the dot the only special character, and not all there is?"""
+    """Is the dot the only special character, and is there other text besides dots?"""
     return "." in text and not has_metacharacters(text.replace(".", "")) and text.strip(".") != ""
 
 
@@ -164,7 +165,8 @@ def quote(text: str) -> str:
 
 
 def _as_python(text: str) -> str:
-    """PCRE2 spelled for Python: POSIX classes and the end anchor differ, the rest is the same or does not compile."""
+    """A PCRE2 expression in Python's syntax: POSIX classes and the end anchor differ, the rest is the same or does not
+    compile."""
     for name, members in _POSIX.items():
         text = text.replace(name, members)
     if "[:" in text:

@@ -1,6 +1,6 @@
-"""The small verbs with which a configuration is read: text of a child, required or not, and remarks on the way.
+"""The methods that read a configuration: the text of a child, required or not, with remarks.
 
-A remark is kept, never raised: one slip in a file must not hide the others.
+A remark is kept, never raised: one mistake in a file must not hide the others.
 """
 
 from __future__ import annotations
@@ -41,11 +41,11 @@ class Reader:
         return tuple(self._checked(child) for child in parent.all(tag))
 
     def required(self, parent: Element, *tags: str) -> str:
-        """The same as ``text``, remarking when there is none although neither AMPS nor the checks can do without."""
+        """Like ``text``, with a remark if there is none: AMPS and the checks need this text."""
         return self._present("missing-element", parent, *tags)
 
     def expected(self, parent: Element, *tags: str) -> str:
-        """The same for what AMPS documents as required and the checks do not need: the file may be an extract."""
+        """Like ``required``, for a text that AMPS requires and the checks do not need: the file may be an extract."""
         return self._present("missing-setting", parent, *tags)
 
     def _present(self, rule: str, parent: Element, *tags: str) -> str:

@@ -1,7 +1,7 @@
-"""What a validation may be told: the options of one run, and every assumption about behaviour AMPS does not document.
+"""The settings of a validation: the options of one run, and every assumption about undocumented behaviour of AMPS.
 
-An assumption is a named setting with a default. The report lists the ones that were in force, so that no one takes
-an inference for a fact. Nothing here reads files or the environment.
+An assumption is a named setting with a default. The report lists the assumptions in force, so that an inference is not
+taken for a fact. Nothing here reads files or the environment.
 """
 
 from __future__ import annotations
@@ -84,7 +84,7 @@ class ValidateOptions(_Strict):
 
     ``variables`` are the values of ``${NAME}`` (AMPS: ``-DNAME=value`` or the environment; the caller decides which
     of them to pass). ``topics`` are further topics that exist; with ``topics_complete`` there are no others, and
-    nothing is left undecided for topics no one wrote down. ``hosts`` says under which host names an instance is
+    nothing is left undecided for topics that are not written down. ``hosts`` says under which host names an instance is
     reached. ``failover_sets`` lists instances that clients fail over between, beyond those of one group.
     """
 

@@ -1,7 +1,7 @@
 """The elements that AMPS documents for the parts of a configuration that replication depends on.
 
-Only those parts are listed: what is inside ``Admin``, ``Logging``, ``Actions`` and the like is none of our business.
-The lists come from the configuration guide, which may leave something out: an unknown element is remarked on, and
+Only those parts are listed: the content of ``Admin``, ``Logging``, ``Actions`` and similar elements is not checked.
+The lists come from the configuration guide, which may be incomplete. So an unknown element leads to a remark, and is
 never refused.
 """
 
@@ -72,6 +72,6 @@ KNOWN: Mapping[str, frozenset[str]] = {
 
 
 def meant(word: str, among: frozenset[str]) -> str | None:
-    """The known word that ``word`` is probably a slip of, or None."""
+    """The known word that ``word`` probably misspells, or None."""
     close = difflib.get_close_matches(word, sorted(among), n=1, cutoff=0.75)
     return close[0] if close else None

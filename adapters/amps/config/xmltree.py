@@ -2,7 +2,7 @@
 
 A configuration may come from anywhere (a pull request, a running instance), so this reader resolves nothing: an
 entity declaration, an external document type or an external entity is refused before it is expanded, and files and
-nesting have limits. It never opens any file but the one it is given, and never checks what the elements mean.
+nesting have limits. It opens only the given file, and never checks the meaning of the elements.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from orchestrator.errors import DefinitionError
 
 BYTES_MAX = 64 * 1024 * 1024
 DEPTH_MAX = 100
-ELEMENTS_MAX = 1_000_000  # of one instance, with all it includes; a large one has some ten thousand
+ELEMENTS_MAX = 1_000_000  # of one instance, with its included files; a large one has some ten thousand
 _JUNK_AFTER_ROOT = 9  # expat's XML_ERROR_JUNK_AFTER_DOC_ELEMENT
 
 
@@ -50,7 +50,8 @@ class Element:
 
 
 def read_bytes(path: Path, *, file: str) -> bytes:
-    """The bytes of a configuration file. Raises ``DefinitionError`` when it is not a readable file of sane size."""
+    """The bytes of a configuration file. Raises ``DefinitionError`` when it is not a readable file within the size
+    limit."""
     try:
         if not path.is_file():
             raise DefinitionError("there is no such file", file=file)
@@ -70,7 +71,7 @@ def parse(data: bytes | str, *, file: str) -> Element:
 def parse_fragment(data: bytes, *, file: str) -> list[Element]:
     """The top-level elements of an included file: one as in any XML document, or several.
 
-    That several are accepted is an assumption: AMPS documents that an included file is parsed on its own, and not
+    It is an assumption that several are accepted: AMPS documents that an included file is parsed on its own, but not
     whether it must have one root (configuration guide, "Including External Files").
     """
     try:
@@ -124,7 +125,7 @@ class _Reader:
     def _end(self, _tag: str) -> None:
         element = self._open.pop()
         text = "".join(self._text.pop()).strip()
-        # Names of topics and message types come back thousands of times: one string each keeps a large fabric small.
+        # Names of topics and message types occur thousands of times. One string for each keeps a large fabric small.
         element.text = sys.intern(text) if len(text) < 200 else text
 
     def _characters(self, text: str) -> None:

@@ -1,6 +1,6 @@
-"""Guarding a failed AMPS instance: its client transports are disabled by ``amps/guard``.
+"""Guards a failed AMPS instance: ``amps/guard`` disables its client transports.
 
-An instance forgets that when it is started again, so it is guarded until it is restored.
+An instance forgets this at its next start, so it is guarded until it is restored.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
-"""What to do about a failed AMPS instance that is guarded, judged by what it and its mate report. Pure.
+"""Decides what to do about a failed AMPS instance that is guarded, from its reports and those of its mate. Pure.
 
 After every start client transports are as configured (docs/sources/amps.md, 3.1), and they take connections
-before recovery has finished. Sending clients away while the mate serves no one would end the service, so the mate has
-to let them in first.
+before recovery has finished. Sending clients away while the mate serves no client would end the service, so the mate
+must let clients in first.
 """
 
 from __future__ import annotations
@@ -19,8 +19,8 @@ from orchestrator.model.readings import Reachability
 
 @dataclass(frozen=True, slots=True)
 class GuardObservation:
-    """What one round found, by service. ``here``: whether the guarded instance answers; ``doors`` and ``there``: its
-    transports, and those of its mate."""
+    """The readings of one round, by service. ``here``: whether the guarded instance answers. ``doors``: its transports.
+    ``there``: the transports of its mate."""
 
     here: Mapping[str, Reachability]
     doors: Mapping[str, Reading | Failure]

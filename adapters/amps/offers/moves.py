@@ -1,4 +1,4 @@
-"""The options of AMPS instances on the commands that move their clients, and which runbook is meant."""
+"""The options that AMPS adds to the commands that move clients, and the choice of the runbook."""
 
 from __future__ import annotations
 
@@ -51,8 +51,8 @@ def options(kind: Kind) -> Sequence[MoveOption]:
 
 
 def runbook_for(kind: Kind, site: Site, given: Given) -> str:
-    """See ``Offering.runbook_for``. Across an async link some procedures are others; a link of which the inventory says
-    nothing is taken for one, so that a person is asked before messages are given up."""
+    """See ``Offering.runbook_for``. Some procedures differ across an async link. A link that the inventory does not
+    declare counts as async, so that a person is asked before messages are given up."""
     if kind == "restore":
         return "restore-bootstrap" if BOOTSTRAP in given else kind
     is_sync = any(part.options.get("link") == "sync" for part in site.parts)

@@ -1,4 +1,4 @@
-"""What to do next after a run of AMPS: it has no roles, only instances that let clients in."""
+"""What to do next after a run of AMPS. AMPS has no roles, only instances that let clients in."""
 
 from __future__ import annotations
 

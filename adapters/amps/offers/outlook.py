@@ -1,9 +1,9 @@
-"""What an AMPS instance says about its mate's being away, and what to do about it. Pure: readings in, sentences out.
+"""Describes an AMPS instance whose mate may be away, and advises what to do. Pure: readings in, sentences out.
 
-Journals are kept until every destination has acknowledged them (docs/sources/amps.md, 9.4), so a mate that is
-away fills the disk; a sync link that is not connected makes publishers wait until it is downgraded
-(docs/sources/amps.md, 9.2); a downgraded link is no fail-over target. AMPS counts no messages that a destination
-lacks, so their number is unknown, always.
+Journals are kept until every destination has acknowledged them (docs/sources/amps.md, 9.4), so a mate that is away
+fills the disk. A sync link that is not connected makes publishers wait until it is downgraded (docs/sources/amps.md,
+9.2). A mate behind a downgraded link is no fail-over target. AMPS does not count the messages that a destination lacks,
+so their number is always unknown.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ Read = TypeVar("Read")
 # alone: the mate is away, and no publisher waits. behind: connected, and the mate lacks something, or may. linked:
 # connected, and it reports that it is hardly behind.
 State = Literal["silent", "unknown", "waiting", "alone", "behind", "linked"]
-# An operator should know this many seconds before the disk is full.
+# An operator should be warned this many seconds before the disk is full.
 _SOON_S = 3_600.0
 # Acknowledgements come about each second (docs/sources/amps.md, 6.2).
 HARDLY_S = 1.0
@@ -45,8 +45,8 @@ HAPPENED: Mapping[str, str] = {
 
 @dataclass(frozen=True, slots=True)
 class Observation:
-    """What one round found of one service's instance; None: it does not report it. ``cut_s``: for how long its
-    link to its mate has been read as not connected. ``silence``: why it does not answer."""
+    """The readings of one service's instance in one round; None: not reported. ``cut_s``: for how long its link to its
+    mate has been read as not connected. ``silence``: why the instance does not answer."""
 
     silence: str = ""
     transports: Transports | None = None
@@ -59,7 +59,7 @@ class Observation:
 
     @classmethod
     def of(cls, found: Mapping[str, Reading | Failure]) -> Observation:
-        """From answers by reading; what failed is unknown, with the reason."""
+        """The observation from answers by reading. A reading that failed is unknown, with the reason."""
         return cls(
             transports=_had(found, Transports),
             clients=_had(found, Clients),
@@ -71,7 +71,7 @@ class Observation:
 
     @property
     def percent_full(self) -> float | None:
-        """How much of the room that the inventory gives to journals is taken."""
+        """The used part, in percent, of the room that the inventory gives to journals."""
         log = self.log
         if log is None or log.bytes is None or not log.capacity_bytes:
             return None
@@ -84,7 +84,7 @@ def _had(found: Mapping[str, Reading | Failure], kind: type[Read]) -> Read | Non
 
 @dataclass(frozen=True, slots=True)
 class Outlook:
-    """``sentence``: how it is. ``advice``: what to do, or empty."""
+    """``sentence`` describes the instance. ``advice`` says what to do, or is empty."""
 
     state: State
     sentence: str
@@ -92,7 +92,7 @@ class Outlook:
 
 
 def outlook(seen: Observation, *, service: str, mate: str) -> Outlook:
-    """How one service's instance is. ``mate``: the other site."""
+    """The state of one service's instance. ``mate``: the other site."""
     state = _state(seen)
     if state == "silent":
         return Outlook(state, f"it does not answer: {seen.silence}")
@@ -102,7 +102,7 @@ def outlook(seen: Observation, *, service: str, mate: str) -> Outlook:
 
 
 def figures_of(seen: Observation) -> dict[str, object]:
-    """As numbers; what is unknown is None, and so is always how many messages the mate lacks."""
+    """The observation as numbers; unknown is None. The number of messages that the mate lacks is always None."""
     doors, links, queues, log = seen.transports, seen.links, seen.queues, seen.log
     percent = seen.percent_full
     return {
@@ -207,6 +207,6 @@ def _advice(seen: Observation, state: State, service: str, mate: str) -> str:
             "compress older journals, or give them more room"
         )
     if log is not None and log.survives is False:
-        assert log.survives_s is not None and log.outage_s is not None  # or it would not be known
+        assert log.survives_s is not None and log.outage_s is not None  # else ``survives`` would be None
         return f"there is room for {span(log.survives_s)} of an outage, and {span(log.outage_s)} is to be survived"
     return ""

@@ -1,8 +1,8 @@
-"""Could the clients of this AMPS instance be moved to its mate now? Readings of both in, findings out. Pure.
+"""Judges whether the clients of an AMPS instance can be moved to its mate now. Readings of both in, findings out. Pure.
 
 Sources: docs/sources/amps.md, 5 and 9.7 (validation, sync and async), 3.5 (bootstrap), 9 and 10: both links
 connected and sync, nothing behind, proxied transfer off, room for the journals of an outage. The two instances are judged
-together: what is reported of one service is the worse of what is reported of its two ends.
+together: a service gets the worse of the findings on its two ends.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ _AGAIN = "read it once the instance answers, and check again"
 
 
 def judge(pair: Pair, sites: tuple[SiteRead, SiteRead], validate: Validate) -> Readiness:
-    """Judge a pair by what both of its ``sites`` said, and by the validation of their configurations."""
+    """Judge a pair by the readings of both ``sites``, and by the validation of their configurations."""
     validated = validate()
     of_sites = [one for site in sites for one in (answers_of(site, READINGS), fence_plan_of(site))]
     services: Sequence[Checked] = [
@@ -182,7 +182,7 @@ def _journals(service: str, site: SiteRead) -> Finding | None:
         return _unknown("journals", service, site, "transaction_log", why)
     if log.survives:
         return None
-    assert log.survives_s is not None and log.outage_s is not None  # or it would not be false
+    assert log.survives_s is not None and log.outage_s is not None  # else ``survives`` would be None
     text = (
         f"the journals of {service} at {site.name} have room for an outage of the mate of {span(log.survives_s)}, and "
         f"{span(log.outage_s)} is to be survived"
@@ -276,7 +276,7 @@ def _instances(service: str, sites: tuple[SiteRead, SiteRead]) -> Checked:
 
 
 def _release(version: str | None) -> str:
-    """``5.3`` of ``5.3.5.135``: what should be the same for longer than an upgrade takes (docs/sources/amps.md,
+    """``5.3`` of ``5.3.5.135``: the part that should be equal except during an upgrade (docs/sources/amps.md,
     10)."""
     return ".".join((version or "").split(".")[:2])
 
@@ -297,7 +297,7 @@ def _unknown(check: str, service: str, site: SiteRead, reading: str, why: str) -
 
 
 def _not_read(service: str, site: SiteRead) -> Finding:
-    """One finding in place of one for each check: the cause is a finding about the site itself."""
+    """One finding that replaces a finding for each check. The cause is a finding about the site itself."""
     return finding_of(
         Level.UNKNOWN, "not-read", f"{site.name} reports nothing of {service}: it could not be read", _AGAIN
     )

@@ -1,4 +1,4 @@
-"""The rule ``sow-complete``: has an instance that came back by bootstrap every SOW record of its mate? Pure."""
+"""The rule ``sow-complete``: whether an instance that came back by bootstrap has every SOW record of its mate. Pure."""
 
 from __future__ import annotations
 

@@ -30,7 +30,8 @@ def figures(answers: Answers, service: str) -> Figures:
 
 
 def remark(word: str, ends: Mapping[str, Figures]) -> str:
-    """Either instance must be able to take over from the other; nothing is claimed of a link that is not reported."""
+    """The remark on a service. Each instance must be able to take over from the other. A link that is not reported is
+    unknown."""
     if any(end["downgraded"] for end in ends.values()):
         return "link downgraded: no fail-over target"
     for site, end in ends.items():
@@ -40,7 +41,7 @@ def remark(word: str, ends: Mapping[str, Figures]) -> str:
 
 
 def cells(end: Figures) -> list[str]:
-    """What the table shows after service and site."""
+    """The cells of the table after service and site."""
     sync = None if end["sync"] is None else "sync" if end["sync"] else "async"
     link = "not connected" if end["connected"] is False else "DOWNGRADED" if end["downgraded"] else sync
     behind = None if end["behind_s"] is None else f"{end['behind_s']:g} s"

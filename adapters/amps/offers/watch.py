@@ -1,7 +1,7 @@
-"""What a watch reads and shows of an AMPS instance: its link, what its mate may lack, and the room for journals while the
-mate is away.
+"""Reads and shows an AMPS instance for a watch: its link, the messages that its mate may lack, and the room for
+journals while the mate is away.
 
-Nothing could be suspended: AMPS keeps journals until every destination has acknowledged them.
+There is nothing to suspend: AMPS keeps journals until every destination has acknowledged them.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _ALARMS = frozenset({"silent", "cut", "downgraded", "high"})
 
 
 class InstanceFollower(Follower):
-    """Follows the instance of one service at one site. What is unknown changes nothing."""
+    """Follows the instance of one service at one site. An unknown value changes nothing."""
 
     def __init__(self, target: WatchTarget) -> None:
         self._target = target

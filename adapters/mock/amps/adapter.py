@@ -1,6 +1,6 @@
-"""The simulated AMPS instances as an adapter, in process: what ``amps-admin`` is to real ones.
+"""The adapter of the simulated AMPS instances, in process. ``amps-admin`` is its counterpart for real instances.
 
-It reads the same samples as the lab serves, and its actions are the same requests, so a runbook that works here works
+It reads the same samples as the lab serves, and its actions are the same requests. So a runbook that works here works
 there. A site's option ``world`` is the path of a world's file, or ``memory:NAME`` for a registered one.
 """
 
@@ -43,9 +43,9 @@ _GARBAGE = "\ufffd\ufffd~#>{%garbage%}<#~"
 
 
 class _Options(BaseModel):
-    """The site's options. ``services``: which device is the instance of a service; without it, the only device, or the
-    one of the service's name. ``mate``: name or group of the link to the other site. ``link``: how it is configured,
-    which tells the command line whether messages may have to be given up."""
+    """The site's options. ``services``: the device that is the instance of a service; without it, the only device, or
+    the device with the service's name. ``mate``: name or group of the link to the other site. ``link``: the
+    configuration of that link, which tells the command line whether messages may have to be given up."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
@@ -104,7 +104,7 @@ class MockAmpsAdapter:
                     raise AuthenticationFailed(f"{console.name} does not accept the account", device=console.name)
 
     def probe(self, reading: str, services: Sequence[str]) -> Mapping[str, Reading | Failure]:
-        """See ``contract.Adapter``. An instance that fails is the failure of its own service alone."""
+        """See ``contract.Adapter``. The failure of an instance is a failure of its own service only."""
         if reading not in READERS:
             raise ValueError(f"the simulated instances have no reading {reading}")
         answers: dict[str, Reading | Failure] = {}
@@ -128,7 +128,7 @@ class MockAmpsAdapter:
         return (self._do(action, call, permit) for call in calls)
 
     def close(self) -> None:
-        """End the session; what was seen or obeyed is on file already."""
+        """End the session; what was seen or obeyed is stored already."""
         world, self._held = self._held, None
         if world is not None:
             with suppress(AdapterError):
@@ -159,7 +159,7 @@ class MockAmpsAdapter:
         raise error
 
     def _ask(self, console: Console, asked: Asked) -> AdapterError | None:
-        """What keeps the instance from answering, if anything."""
+        """The error that keeps the instance from answering, if any."""
         if console.instance.phase == "down":
             return Unreachable(f"nothing listens at {console.name}", device=console.name)
         if not console.answers:
@@ -172,7 +172,7 @@ class MockAmpsAdapter:
         return None if fault is None else _error_of(fault, console.name)
 
     def _wait_for(self, error: AdapterError) -> None:
-        """An answer that never comes is waited for as long as the site allows; outside of a request."""
+        """Wait for an answer that never comes, as long as the site allows. Called outside of a request."""
         if isinstance(error, CommandTimedOut):
             self._context.clock.sleep(self._site.command_timeout)
 
@@ -215,7 +215,7 @@ class MockAmpsAdapter:
         return result
 
     def _request(self, console: Console, verb: str, target: str) -> AdapterError | None:
-        """Ask for one action path. What is obeyed, and whether its answer comes, are two things."""
+        """Request one action path. An action may be obeyed although its answer does not come."""
         asked = Asked("action", console.name, verb)
         fault = self._world.answer_fault(asked)
         try:

@@ -1,4 +1,4 @@
-"""What is known of AMPS instances for a simulated copy of them: what the inventory says, and what the instances report
+"""Collects the facts about AMPS instances for a simulated copy of them: from the inventory, and from the instances
 through read-only sessions. An instance that cannot be read is no error: less is known of it.
 """
 
@@ -31,9 +31,9 @@ Answers = Mapping[str, Mapping[str, Reading | Failure]]
 
 @dataclass(frozen=True, slots=True)
 class ReadSite:
-    """One site: what is ``known`` of each service's instance, whether the inventory ``says_sync`` of its link,
-    ``is_open`` (does it let clients in now?), ``oddities`` of this moment with which no copy starts, and ``unread``: why
-    it was not read, or not all of it."""
+    """One site. ``known``: the facts about each service's instance. ``says_sync``: whether the inventory says that its
+    link is sync. ``is_open``: whether the instance lets clients in now. ``oddities``: present states with which no copy
+    starts. ``unread``: why the site was not read, or not completely."""
 
     site: str
     known: Mapping[str, Known]
@@ -47,7 +47,7 @@ def read_site(
     registry: Registry, context: AdapterContext, site: Site, services: Sequence[str], *, unread: str = ""
 ) -> ReadSite:
     """Everything that can be known of a site; ``unread``: why its instances must not be read. Raises
-    ``DefinitionError`` for what the inventory has wrong."""
+    ``DefinitionError`` for a mistake in the inventory."""
     part = next(one for one in site.parts if family_named(registry.get(one.adapter)) == "amps")
     written = {service: _written(part, service) for service in services}
     nothing = ReadSite(site.name, written, part.options.get("link") == "sync", unread=unread)
@@ -77,7 +77,7 @@ def read_site(
 
 
 def _written(site: Site, service: str) -> Known:
-    """What the inventory says."""
+    """The facts in the inventory."""
     return Known(
         _device_of(site, service),
         site.name,
@@ -115,7 +115,8 @@ def _with_readings(known: Known, answers: Answers, service: str) -> Known:
 
 
 def _with_configuration(known: Known, found: Configured | str) -> Known:
-    """What the configuration that it serves adds; a client cannot publish to an expression."""
+    """``known`` with the facts in the served configuration. Expressions are left out: a client cannot publish to
+    one."""
     if isinstance(found, str):
         return known
     states = {one.is_enabled for one in found.client_transports}

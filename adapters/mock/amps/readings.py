@@ -1,7 +1,7 @@
-"""From the statistics of a simulated instance to readings. None for what the last sample is too old to tell.
+"""Makes readings from the statistics of a simulated instance. A value is None if the last sample is too old.
 
-A reading is of the last sample, as on the wire; what an administrator did after that sample is not in it, so nothing
-that he could have changed is told.
+A reading shows the last sample, as on the wire. An action of an administrator after that sample is not in it, so every
+value that the action could have changed is None.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ _KEEPING_UP_S = 1.0  # acknowledgements come about each second
 
 
 class View(NamedTuple):
-    """One instance as a session sees it. ``epoch`` gives the clock's time of a moment of world time."""
+    """One instance as a session sees it. ``epoch`` turns a moment of world time into the clock's time."""
 
     console: Console
     fabric: FabricLayout
@@ -64,7 +64,7 @@ class View(NamedTuple):
 
 
 def read_instance(view: View) -> Instance:
-    """Who answers."""
+    """The instance that answers."""
     instance, layout = view.console.instance, view.console.layout
     last, sample = view.last, view.sample
     replicates = sample is not None and any(link.connected for link in sample.links)
@@ -135,7 +135,7 @@ def _mate(links: Sequence[Link], wanted: str | None) -> str | None:
 
 
 def _lasts_s(view: View, link: LinkFigures, behind_s: float) -> float:
-    """From the first of the latest samples, without a gap, that all show the link connected and so far behind at most."""
+    """For how long the latest samples, without a gap, show the link connected and at most ``behind_s`` behind."""
     samples = view.console.samples
     touched = view.console.instance.touched_at
     first = None

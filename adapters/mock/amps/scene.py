@@ -1,6 +1,6 @@
-"""A simulated copy of a pair of AMPS instances, made of what the inventory and the instances themselves say.
+"""A simulated copy of a pair of AMPS instances, made from the inventory and the reports of the instances.
 
-What neither reports is assumed, and every assumption is named before the rehearsal starts.
+A value that neither gives is assumed, and every assumption is named before the rehearsal starts.
 """
 
 from __future__ import annotations
@@ -98,7 +98,8 @@ class AmpsScene:
             yield self._copy(reference)
 
     def _copy(self, world: str) -> Inventory:
-        """Names, fence plans and how links are said to be configured are kept; nothing that leads to a device."""
+        """The inventory of the copy: names, fence plans and the declared kinds of links, and nothing that leads to a
+        device."""
         sites = {}
         for end in (self._source, self._target):
             site = self._rehearsal.inventory.sites[end.site]
@@ -119,7 +120,7 @@ class AmpsScene:
         for source, target in self._instances:
             let_in(world, source, is_open=True)
             let_in(world, target, is_open=self._target_is_open)
-        # An instance reports its samples and nothing newer: three of them first.
+        # An instance reports only its samples, so three samples are taken first.
         clock.advance(max(WELL_S, 3 * max(one.interval for one in self._layout.instances)))
         if kind == "controlled":
             return
@@ -143,7 +144,8 @@ class AmpsScene:
 
     @property
     def _target_is_open(self) -> bool:
-        """As now; if that is unknown, as the procedure for these links has it."""
+        """Does the target let clients in? As it does now; if that is unknown, as the procedure for these links
+        expects."""
         states = set(self._target.is_open.values())
         return states.pop() is True if len(states) == 1 and None not in states else self._is_sync
 
@@ -166,7 +168,7 @@ class AmpsScene:
         return f"{name} at {one.site} (group {one.group_name}, {sync}, a sample each {one.interval:g}s)"
 
     def _assumed(self) -> Iterator[str]:
-        """Everything that is taken for granted, with whom it is about."""
+        """Every assumption, with the instances that it is about."""
         sources = {one.name for one in self._source.known.values()}
         about: dict[str, list[str]] = {}
         both = (self._source.known, self._target.known)
@@ -195,7 +197,7 @@ class AmpsScene:
         }
 
     def openness(self, intervals: int) -> str:
-        """See ``Scene``. Across sync links both may, so that is not worth a word."""
+        """See ``Scene``. Across sync links both instances may let clients in, so nothing is reported."""
         if self._is_sync:
             return ""
         return f"BOTH LET CLIENTS IN, {counted(intervals, 'time')}" if intervals else "never did both let clients in"
@@ -210,7 +212,7 @@ def fitted_faults(text: str, pairs: Sequence[tuple[str, str]]) -> list[str]:
 
 
 def _renamed(*ends: ReadSite) -> tuple[ReadSite, ...]:
-    """Instances of both sites in one fabric: where two have one name, each is called by its site too."""
+    """Instances of both sites in one fabric: if two have the same name, each gets the name of its site in front."""
     names: dict[str, set[str]] = {}
     for end in ends:
         for known in end.known.values():

@@ -1,4 +1,4 @@
-"""What a request to a real instance would look like: the lines that plans show. Nothing here connects."""
+"""The requests to a real instance, as plans show them. Nothing here connects."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def path_of(action: str, value: str, id_: str) -> tuple[str, str]:
 
 
 def request_line(verb: str, target: str) -> str:
-    """The request as it leaves."""
+    """The request as it is sent."""
     return f"GET /amps/administrator/{target}/{verb}"
 
 

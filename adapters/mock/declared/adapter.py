@@ -1,6 +1,6 @@
 """The simulated sites of a declared family as an adapter, in process: its readings and actions are those of the file.
 
-It never checks the world's account. A site's option ``world`` is the path of a world's file, or ``memory:NAME`` for a
+It never looks at the world's account. A site's option ``world`` is the path of a world's file, or ``memory:NAME`` for a
 registered one. Each request takes the pair's latency.
 """
 
@@ -46,7 +46,7 @@ class MockDeclaredAdapter:
 
     file: ClassVar[FamilyFile]
     models: ClassVar[Mapping[str, type[Reading]]]
-    alike: ClassVar[frozenset[str]] = frozenset()  # fields of which both ends have the same
+    alike: ClassVar[frozenset[str]] = frozenset()  # fields with the same value at both ends
     family: ClassVar[str] = ""
     simulated: ClassVar[bool] = True
     readings: ClassVar[Mapping[str, ReadingSpec]] = {}
@@ -71,7 +71,7 @@ class MockDeclaredAdapter:
             self._log_in()
 
     def close(self) -> None:
-        """End the session; what was seen or obeyed is on file already."""
+        """End the session; what was seen or obeyed is stored already."""
         self._is_in = False
         world, self._held = self._held, None
         if world is not None:
@@ -83,7 +83,7 @@ class MockDeclaredAdapter:
     # Reading
 
     def probe(self, reading: str, services: Sequence[str]) -> Mapping[str, Reading | Failure]:
-        """See ``contract.Adapter``. A site that does not answer is the failure of each service."""
+        """See ``contract.Adapter``. If a site does not answer, every service has that failure."""
         self._pause()
         error: AdapterError | None = None
         found: dict[str, Reading | Failure] = {}
@@ -183,7 +183,7 @@ class MockDeclaredAdapter:
     # The session
 
     def _log_in(self) -> None:
-        """Make the session that is not there. Raises ``Unreachable``, ``AuthenticationFailed``."""
+        """Make the session if there is none. Raises ``Unreachable``, ``AuthenticationFailed``."""
         from simulator.generic.fault_injection import Asked
 
         if not self._world.is_up(self._site.name):
@@ -196,7 +196,7 @@ class MockDeclaredAdapter:
         self._is_in = True
 
     def _disturbed(self, kind: Any, what: str) -> AdapterError | None:
-        """What keeps the site from answering this, if anything."""
+        """The error that keeps the site from answering this, if any."""
         from simulator.generic.fault_injection import Asked
         from simulator.solace.appliance import Refused
 
@@ -211,7 +211,7 @@ class MockDeclaredAdapter:
         return None if fault is None else _error_of(fault, self._where)
 
     def _lose(self, error: AdapterError) -> None:
-        """The session is over; an answer that never comes is waited for as long as the site allows."""
+        """End the session. If the error is an answer that never comes, wait for it as long as the site allows."""
         self._is_in = False
         if isinstance(error, CommandTimedOut):
             self._context.clock.sleep(self._site.command_timeout)
@@ -238,7 +238,7 @@ class MockDeclaredAdapter:
 
 
 def _value(view: View, name: str, field: FieldFile, node: str) -> bool | int | str | None:
-    """By its facet; a field without one is as the world has it, or unknown."""
+    """The value of a field, by its facet. A field without a facet has the value of the world, or is unknown."""
     of_facet: Mapping[Facet, bool | int | str | None] = {
         Facet.SERVES: view.serves,
         Facet.LINK: view.link,
@@ -274,7 +274,7 @@ def _error_of(fault: AnswerFault, name: str) -> AdapterError:
 
 
 def mock_name(family: str) -> str:
-    """What an inventory calls the simulated sites of a family."""
+    """The adapter of a family's simulated sites, as an inventory names it."""
     return f"mock-{family}"
 
 

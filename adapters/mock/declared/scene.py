@@ -89,7 +89,7 @@ class DeclaredScene:
             clock.advance(SERVES_S)
 
     def _lose(self, site: str) -> None:
-        """It is gone; where its fence plan needs its machine, that still answers."""
+        """Let the site fail. If its fence plan needs its machine, the machine still answers."""
         assert self._world is not None
         if self._rehearsal.inventory.sites[site].own_fence is None or not self._file.stopping:
             self._turn(site, up=False)

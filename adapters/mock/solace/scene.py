@@ -100,8 +100,9 @@ class SolaceScene:
 
 
 def fitted_fault(text: str, sites: Mapping[str, Sequence[str]]) -> Iterator[str]:
-    """The fault as this pair has it. ``SOURCE/*`` stands for each node of the source, so a line with it becomes a line
-    for each; so does ``TARGET/*``. ``sites``: the source and then the target, each with its nodes."""
+    """The fault with this pair's names. ``SOURCE/*`` stands for each node of the source, so a line with it becomes a
+    line for each node; ``TARGET/*`` works in the same way. ``sites``: the source and then the target, each with its
+    nodes."""
     text = with_sides(text, *sites)
     everywhere = next((site for site in sites if f"{site}/*" in text), None)
     nodes = [""] if everywhere is None else sites[everywhere]
@@ -125,7 +126,7 @@ def _copied(site: Site, world: str) -> Site:
 
 
 def layout_of(rehearsal: Rehearsal) -> WorldLayout:
-    """The world of a rehearsal; its source is active when it starts, and before a repair the home site."""
+    """The world of a rehearsal. At its start the source is active, but before a repair the home site is active."""
     one, other = (rehearsal.inventory.sites[name] for name in rehearsal.pair.sites)
     catches_up = rehearsal.kind in ("restore", "failback", "repair")
     active = one.name if rehearsal.kind == "repair" else rehearsal.source

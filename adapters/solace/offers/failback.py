@@ -1,9 +1,8 @@
-"""Is it safe to go back after an uncontrolled fail-over? The vendor's rule, as a function of both sites' endpoints.
+"""The vendor's rule for a safe fail-back after an uncontrolled fail-over, as a function of both sites' endpoints.
 
-Pure. docs/sources/solace-procedure.md, fail-back: the risk is gone, if replication was never
-disabled, once all messages from before the fail-over have been consumed at the acting site.
-That shows in every endpoint holding the same number of messages at both sites, or in its oldest message being younger
-than the fail-over.
+Pure. docs/sources/solace-procedure.md, fail-back: if replication was never disabled, the risk ends when all messages
+from before the fail-over have been consumed at the acting site. This is shown if every endpoint holds the same number
+of messages at both sites, or if its oldest message is younger than the fail-over.
 """
 
 from __future__ import annotations
@@ -16,9 +15,9 @@ from orchestrator.model.reading import Reading
 
 
 def unsafe_reasons(acting: Endpoints, returning: Endpoints, outage: Outage | None) -> list[str]:
-    """Why it is not shown to be safe to move from the ``acting`` site back; empty when it is.
+    """The reasons why a move back from the ``acting`` site is not shown to be safe. Empty if it is shown to be safe.
 
-    ``outage`` None: no one knows when the fail-over was, so only equal counts can show that it is safe.
+    ``outage`` is None if the time of the fail-over is unknown. Then only equal counts can show that the move is safe.
     """
     reasons = []
     if outage is not None and outage.spool_lost:
@@ -35,7 +34,7 @@ def unsafe_reasons(acting: Endpoints, returning: Endpoints, outage: Outage | Non
 
 
 def is_shown_unsafe(acting: Endpoints, returning: Endpoints, outage: Outage | None) -> bool:
-    """Does something that was read show that it is not safe? An attestation does not overrule that."""
+    """Does a reading show that the move back is not safe? An attestation does not overrule such a reading."""
     if outage is None:
         return False
     others = {item.key: item.messages for item in returning.items}

@@ -1,5 +1,6 @@
-"""Guarding a failed site of appliances: its doors are shut and it becomes standby, by ``solace/guard``; or standby only,
-by ``solace/guard-standby``, where its doors cannot, or must not, be shut. ``guard_decision`` judges what is read.
+"""Guards a failed site of appliances. ``solace/guard`` closes the site to clients and makes it standby.
+``solace/guard-standby`` only makes it standby, for a site that cannot, or must not, be closed. ``guard_decision``
+judges the readings.
 """
 
 from __future__ import annotations
@@ -59,7 +60,7 @@ class ApplianceGuard:
 
     @property
     def _everything(self) -> list[str]:
-        """Every service at the guarded site: its doors are theirs too."""
+        """Every service at the guarded site. Closing the site affects all of them."""
         target = self._target
         mine = [pair for pair in target.inventory.pairs if target.site in pair.sites]
         return list(dict.fromkeys((*target.services, *(name for pair in mine for name in pair.services))))

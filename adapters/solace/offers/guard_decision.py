@@ -1,8 +1,8 @@
-"""What to do about a failed site that is guarded, judged by what it and its mate report. Pure.
+"""Decides what to do about a failed site that is guarded, from the reports of the site and its mate. Pure.
 
 docs/sources/solace-procedure.md, uncontrolled 2, and docs/sources/solace.md, 3.9: a failed site comes back as active,
-which is its last state; until it is standby and its clients are kept away, two sites may be active. Fencing a
-site that serves alone would end the service, so the mate has to report that *it* is active first.
+which is its last state. Two sites may be active until the failed site is standby and its clients are kept away. A fence
+on a site that serves alone would end the service, so the mate must first report that the mate itself is active.
 """
 
 from __future__ import annotations
@@ -17,9 +17,9 @@ from orchestrator.model.readings import Reachability, Role
 
 @dataclass(frozen=True, slots=True)
 class GuardObservation:
-    """What one round found. ``here``: the guarded site, by service; ``there``: the role that its mate reports, None
-    unknown; ``fence``: the guarded site's doors, None where they cannot be read. ``others``: services for which the
-    guarded site may be needed, so that it must stay open to clients."""
+    """The readings of one round. ``here`` is the guarded site, by service. ``there`` is the role that the mate reports,
+    None if unknown. ``fence`` tells whether the nodes of the guarded site are open, None if that cannot be read.
+    ``others`` are services for which the guarded site may be needed, so it must stay open to clients."""
 
     here: Mapping[str, Reachability]
     there: Mapping[str, Role | None]
@@ -40,7 +40,7 @@ def decide_guard(observed: GuardObservation) -> GuardDecision:
     doors = observed.fence.nodes if observed.fence is not None else ()
     is_open = may_fence and any(node.backbone_up for node in doors)
     if active or is_open:
-        # Its doors concern all of them; without a fence, only those that are active there.
+        # A fence affects all served services. Without a fence, only the services that are active there are changed.
         why = _why(active, is_open=is_open)
         return GuardDecision("act", why, tuple(served if is_open else active), is_open, both_active=tuple(active))
     unknown = [observed.here[service] for service in served if observed.here[service].role is None]

@@ -1,4 +1,4 @@
-"""The options of message VPNs on the commands that move them, and which runbook is meant."""
+"""The options that message VPNs add to the commands that move them, and the choice of the runbook."""
 
 from __future__ import annotations
 
@@ -61,9 +61,9 @@ def options(kind: Kind) -> Sequence[MoveOption]:
 def runbook_for(kind: Kind, site: Site, given: Given) -> str:
     """See ``Offering.runbook_for``.
 
-    The backbone of a failed site that does not answer is out of reach, so what comes next in its fence plan counts. A
-    command of the plan is run and proven first. It is not when a person has answered for the fence already. A fence that
-    a command closed is opened by its undo.
+    The backbone of a failed site that does not answer cannot be reached, so the next entry of its fence plan counts. If
+    that entry is a command, it is run and proven first, except when a person has answered for the fence already. A
+    fence that a command closed is opened by the undo of that command.
     """
     if kind == "uncontrolled" and ISOLATED in given:
         return "uncontrolled-isolated"

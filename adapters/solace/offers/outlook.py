@@ -1,7 +1,7 @@
-"""What the filling of a replication queue means, and what to do about it. Pure: figures in, sentences out.
+"""Describes how a replication queue fills or drains, and advises what to do. Pure: figures in, sentences out.
 
 docs/sources/solace-procedure.md, uncontrolled 3: with reject-msg-to-sender-on-discard a full
-queue means that publishers are refused; without it, that messages are kept at the acting site only.
+queue means that publishers are refused. Without it, a full queue means that messages are kept at the acting site only.
 """
 
 from __future__ import annotations
@@ -17,17 +17,17 @@ from orchestrator.counting import counted
 from orchestrator.family.fill_estimate import HIGH_SET, Filling
 
 State = Literal["unknown", "empty", "draining", "standing", "filling", "full"]
-# An operator should know this many seconds before it is full.
+# An operator should be warned this many seconds before the queue is full.
 _SOON_S = 3_600.0
-# Later than this no time is shown: a few minutes of readings prove too little, seconds.
+# A time further ahead than this is not shown, seconds: a few minutes of readings are too few to predict it.
 _TOLD_S = 30 * 86_400.0
-# Slower than this it neither fills nor drains, messages a second.
+# At a slower rate the queue counts as neither filling nor draining, messages a second.
 _STILL = 0.01
 
 
 @dataclass(frozen=True, slots=True)
 class Outlook:
-    """``sentence``: how it is. ``advice``: what to do, or empty."""
+    """``sentence`` describes the queue. ``advice`` says what to do, or is empty."""
 
     state: State
     sentence: str
@@ -42,7 +42,7 @@ def outlook(
     *,
     suspends_at: float | None = None,
 ) -> Outlook:
-    """How the queue of one service at the acting site is. ``seen`` is what the readings up to this one say.
+    """The state of one service's queue at the acting site. ``seen`` is computed from the readings up to this one.
 
     ``suspends_at``: percent at which replication is suspended without an operator.
     """
@@ -140,7 +140,7 @@ def _while_suspended(state: State, bound: bool | None) -> str:
 
 
 def _what_is_unknown(rejects: bool | None, seen: Filling) -> str:
-    """What a suspension goes by, and the device leaves out; or empty."""
+    """The value that a suspension needs and that the device does not report; empty if there is none."""
     if rejects is None:
         return "the device does not report whether publishers are refused once the queue is full"
     return "" if seen.percent is not None else "the device does not report how full the queue is"

@@ -32,7 +32,7 @@ def figures(answers: Answers, service: str) -> Figures:
 
 
 def remark(word: str, ends: Mapping[str, Figures]) -> str:
-    """A bridge has two ends, and nothing is claimed of one that does not report it."""
+    """The remark on a service. A bridge has two ends: if a site does not report its end, the state is unknown."""
     if any(end["replicated"] is False for end in ends.values()):
         return "not replicated"
     unread = next((site for site, end in ends.items() if end[_bound(end)] is None), None)
@@ -40,14 +40,14 @@ def remark(word: str, ends: Mapping[str, Figures]) -> str:
 
 
 def repair(service: str, ends: Mapping[str, Figures]) -> str:
-    """The command that leaves one site active; what is not replicated has no mate to choose."""
+    """The command that leaves one site active. A service that is not replicated has no mate to choose."""
     if any(end["replicated"] is False for end in ends.values()):
         return ""
     return f"choose the site to be active: `failover repair {typed(service)} --site SITE`"
 
 
 def cells(end: Figures) -> list[str]:
-    """What the table shows after service and site."""
+    """The cells of the table after service and site."""
     return [shown(end["role"]), _bridge(end), shown(end["messages"]), shown(end["prepared"])]
 
 
@@ -59,7 +59,7 @@ def _bridge(end: Figures) -> str:
 
 
 def _bound(end: Figures) -> str:
-    """The figure of the bridge that means something at this end (docs/sources/solace.md, 0.5)."""
+    """The bridge figure that is meaningful at this end (docs/sources/solace.md, 0.5)."""
     return "queue_bound" if end["role"] == "active" else "bridge"
 
 

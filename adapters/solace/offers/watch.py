@@ -1,4 +1,4 @@
-"""What a watch reads and shows of the replication queue of a message VPN at the acting site. No decision is made here."""
+"""Reads and shows, for a watch, the replication queue of a message VPN at the acting site. No decision is made here."""
 
 from __future__ import annotations
 
@@ -94,7 +94,7 @@ class QueueFollower(Follower):
         return left_mb / rate_mb if left_mb > 0 else None
 
     def _sampled(self, queue: QueueDepth, at: float) -> list[Happened]:
-        """One more reading; what happened since the one before."""
+        """Add a reading and return the events since the previous reading."""
         sample = Sample(at, queue.messages, queue.usage_mb, queue.quota_mb)
         self._samples = [*self._samples[1 - _SAMPLES_KEPT :], sample]
         self._seen = filling(self._samples)
@@ -115,7 +115,7 @@ class QueueFollower(Follower):
         return WatchLine(text, is_alarm=event in ("high", "full"))
 
     def _elsewhere(self) -> str:
-        """What to do about a queue of a site that gave up its activity."""
+        """The advice about the queue of a site that gave up its activity."""
         target = self._target
         return (
             f"{target.site} is standby, so nothing more is published into this queue; once {target.mate} serves, follow "

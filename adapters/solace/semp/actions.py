@@ -1,7 +1,7 @@
-"""The changes over SEMP: the one request of each, and one careful attempt at it. Never a second attempt.
+"""The changes over SEMP: the request of each change, and one attempt at it. There is never a second attempt.
 
-Sources: docs/sources/solace.md, 1.4, 1.5 and 1.8; docs/sources/solace-procedure.md, controlled 2 to 6. A 200 says
-that the broker took a change, and no more; the run reads back. ``force-recreate-queue`` and the like are never sent.
+Sources: docs/sources/solace.md, 1.4, 1.5 and 1.8; docs/sources/solace-procedure.md, controlled 2 to 6. A 200 says only
+that the broker accepted a change; the run reads the value back. ``force-recreate-queue`` and the like are never sent.
 """
 
 from __future__ import annotations
@@ -19,26 +19,26 @@ from orchestrator.errors import AdapterError, CommandRejected, Forbidden, HostKe
 from orchestrator.family.contract import ActionSpec, Call, Permit, Result
 from orchestrator.model.outcome import Effect
 
-# Global levels, lowest first (section 1.2); one that is not known here is left to the broker.
+# Global levels, lowest first (section 1.2); the broker judges a level that is not listed here.
 _LEVELS = ("none", "read-only", "mesh-manager", "read-write", "admin")
-# The request did not leave, or met a node without a free session; all other errors are answers, or doubts.
+# The request was not sent, or the node had no free session. All other errors are answers or doubts.
 _NEVER_LEFT = (Unreachable, HostKeyRejected, Forbidden)
 GLOBAL_NEEDS: Mapping[str, str] = {"set_role": "mesh-manager", SET_BACKBONE: "read-write"}
 
 
 def change_of(action: str, call: Call) -> Change:
-    """What ``call`` sends. Arguments no one has filled in yet are shown as ``<name>``: such a plan is to check."""
+    """The request of ``call``. An argument without a value is shown as ``<name>``: such a plan is only for checking."""
     return _CHANGES[action](call)
 
 
 def interface_change(interface: str, call: Call) -> ChangeV1:
-    """The backbone's action where the fence plan shuts an interface instead: SEMP v2 has none (section 1.5)."""
+    """The backbone action for a site whose fence plan shuts an interface. SEMP v2 has no such change (section 1.5)."""
     return ChangeV1(set_interface(interface, up=argument(call, "state") == "up"))
 
 
 def perform(writer: SempWriter, action: str, call: Call, permit: Permit, *, change: ChangeV1 | None = None) -> Result:
-    """Make one attempt; by ``change``, if it is not the usual one. A device that fails is a result; only ``permit``'s
-    refusal is raised, with nothing sent."""
+    """Make one attempt. ``change`` replaces the usual change. A failure of the device is returned as a result. Only the
+    refusal by ``permit`` is raised, with nothing sent."""
     try:
         check_call(ACTIONS[action], call)
     except Forbidden as error:
@@ -54,7 +54,7 @@ def perform(writer: SempWriter, action: str, call: Call, permit: Permit, *, chan
 
 
 def send(writer: SempWriter, call: Call, change: Change | ChangeV1) -> Result:
-    """Send ``change`` for ``call``, and say what can have come of it."""
+    """Send ``change`` for ``call``, and return the effect that it may have had."""
     try:
         writer.change(change)
     except AdapterError as error:
@@ -65,7 +65,7 @@ def send(writer: SempWriter, call: Call, change: Change | ChangeV1) -> Result:
 
 
 def too_low(reader: SempReader, action: str, service: str) -> CommandRejected | None:
-    """Why the account may not do ``action``, asked before anything is sent; None when it may, or no one knows.
+    """Why the account may not do ``action``, read before anything is sent; None if it may, or if this is unknown.
 
     Roles and the backbone need a global level; everything else a level for the message VPN (section 0, point 10).
     """

@@ -1,4 +1,4 @@
-"""One site's Solace nodes, spoken to over SEMP."""
+"""The Solace nodes of one site, controlled over SEMP."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ if TYPE_CHECKING:
 
 
 class SempOptions(HttpOptions):
-    """What a site's ``options`` may say to this adapter."""
+    """The ``options`` of a site for this adapter."""
 
 
 Wire: TypeAlias = "Callable[[Device], Transport | None]"
@@ -82,7 +82,7 @@ _READS: Reads[SempReader] = Reads(
     counted=count_endpoint,
     browsed=browse_endpoint,
 )
-# docs/sources/solace.md, 1.6: what replication shows is public since then.
+# docs/sources/solace.md, 1.6: the attributes of replication are public since this version.
 _OLDEST = (2, 12)
 _NUMBER = re.compile(r"\d{1,9}", re.ASCII)
 
@@ -96,8 +96,8 @@ def _reading(name: str, summary: str, lines: Callable[[Sequence[str]], Sequence[
 class SolaceSempAdapter(SiteAdapter[Node, SempReader]):
     """The contract's adapter for Solace PubSub+ over SEMP.
 
-    ``wire`` may give each device another transport, and ``random`` spreads the pauses between attempts; both have
-    their place in tests. Raises ``DefinitionError`` for options that cannot be used.
+    ``wire`` may give each device another transport. ``random`` spreads the pauses between attempts. Tests replace both.
+    Raises ``DefinitionError`` for options that cannot be used.
     """
 
     name: ClassVar[str] = "solace-semp"
@@ -131,7 +131,7 @@ class SolaceSempAdapter(SiteAdapter[Node, SempReader]):
         allows = only_reads if context.read_only else _anything
         spread = random or Random()
 
-        # httpx is loaded to connect, and not to show what the adapter can do.
+        # httpx is loaded only for a connection, not to show what the adapter can do.
         from adapters.http.session import HttpSession
 
         def node(device: Device) -> Node:
@@ -152,7 +152,7 @@ class SolaceSempAdapter(SiteAdapter[Node, SempReader]):
 
     @classmethod
     def fitted(cls, site: Site) -> type[SolaceSempAdapter]:
-        """The class for ``site``: where its fence plan shuts an interface, plans show that."""
+        """The class for ``site``. If its fence plan shuts an interface, plans show that."""
         interface = shut_interface(site)
         if interface is None:
             return cls
@@ -162,14 +162,14 @@ class SolaceSempAdapter(SiteAdapter[Node, SempReader]):
         return cast("type[SolaceSempAdapter]", type(cls.__name__, (cls,), own))
 
     def open(self) -> None:
-        """Speak to every node. Raises if any refuses the account, cannot be trusted or is too old, or if all are
-        away."""
+        """Read the version of every node. Raises if a node refuses the account, cannot be trusted or is too old, or if
+        all nodes are unreachable."""
         silent: list[AdapterError] = []
         for node in self._nodes:
             try:
                 _check_version(node)
             except (ConnectionLost, CommandTimedOut) as error:
-                # Only its identity was asked: a port without an answer is an unreachable node.
+                # Only the node's version was read, so a port without an answer means an unreachable node.
                 silent.append(Unreachable(str(error), device=error.device, hint=error.hint))
             except (Unreachable, UnreadableReply) as error:
                 silent.append(error)

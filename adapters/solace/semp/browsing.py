@@ -1,7 +1,8 @@
 """Pages through the messages of endpoints over SEMP's monitor API. Reads only: nothing is consumed or delivered.
 
-docs/sources/solace.md, 1.7. That a broker lists messages in the order of their ids is seen and not promised, so each
-page is checked, and another order is refused: what was read could not be resumed. Content is not reported by SEMP.
+docs/sources/solace.md, 1.7. Brokers were seen to list messages in the order of their ids, but no source promises this
+order. So each page is checked, and another order is refused, because such a reading could not be resumed. SEMP does not
+report content.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from orchestrator.family.contract import BrowsedMessage, Endpoint, EndpointStats
 _ID, _SPOOLED, _STATE = "msgId", "spooledTime", "replicationState"
 _GROUP_ID = "replicationGroupMsgId"
 _SIZES = ("contentSize", "attachmentSize")
-# When it expires, whether it goes to the dead message queue, and what it may overtake: other causes than a loss.
+# Expiry, dead message queue and priority of a message: these explain differences that are not a loss.
 _FATE = ("expiryTime", "dmqEligible", "priority")
 _MESSAGE = (_ID, _SPOOLED, _STATE, _GROUP_ID, *_SIZES, "redeliveryCount", *_FATE)
 _COUNTERS = ("spooledMsgCount", "deletedMsgCount", "msgs.count")
@@ -30,12 +31,12 @@ _STATES: Mapping[str, Literal["replicated", "not-replicated", "pending-replicati
 
 
 def list_endpoints(reader: SempReader, service: str) -> list[Endpoint]:
-    """Every durable queue and topic endpoint, by name, the replication queue apart."""
+    """Every durable queue and topic endpoint, by name, except the replication queue."""
     return sorted(Endpoint(service, name, kind) for kind, name, _ in durable_endpoints(reader, service))
 
 
 def count_endpoint(reader: SempReader, endpoint: Endpoint) -> EndpointStats:
-    """Its depth and its life-time counters, as far as it tells them."""
+    """The endpoint's depth and life-time counters, as far as the broker reports them."""
     path = _path(endpoint)
     item = reader.one(path, select=_COUNTERS)
     depth = size_of(item.collections, "msgs")
@@ -47,9 +48,9 @@ def count_endpoint(reader: SempReader, endpoint: Endpoint) -> EndpointStats:
 
 
 def browse_endpoint(reader: SempReader, endpoint: Endpoint, after: BrowsedMessage | None) -> Iterator[BrowsedMessage]:
-    """Its messages, page by page. Raises ``AdapterError``."""
+    """The endpoint's messages, page by page. Raises ``AdapterError``."""
     last = -1 if after is None else after.number
-    # Where a broker does not take the condition, all are read once more and left out here.
+    # If a broker ignores the condition, it lists all messages, and the earlier ones are skipped here.
     where = None if after is None else f"{_ID}>{after.number}"
     previous = -1
     for item in reader.all(_path(endpoint) + "/msgs", select=_MESSAGE, where=where):
@@ -70,7 +71,7 @@ def _held(reader: SempReader, endpoint: Endpoint, number: int, data: Object) -> 
     state = _STATES.get(text_in(data, _STATE) or "")
     message_id = text_in(data, _GROUP_ID)
     if message_id is None and state == "not-replicated":
-        message_id = f"{reader.device}#{number}"  # at this site alone, so no one compares it
+        message_id = f"{reader.device}#{number}"  # at this site only, so it is not compared
     if message_id is None:
         raise _unreadable(reader, endpoint, data, f"has a replicated message without {_GROUP_ID}")
     sizes = [size for name in _SIZES if (size := count_in(data, name)) is not None]

@@ -1,7 +1,8 @@
-"""SEMP requests to one node: reads that may be repeated, and changes that never are.
+"""SEMP requests to one node: reads that may be repeated, and changes that are never repeated.
 
-``SempReader`` has no method that changes anything, and its session refuses whatever is not a reading, so that a
-look ahead cannot slip. A success of ``SempWriter`` is never proof: only a reading is (docs/sources/solace.md, 0).
+``SempReader`` has no method that changes anything, and its session refuses every request that is not a reading. So a
+read-only session cannot make a change. A success of ``SempWriter`` is never proof; only a reading is
+(docs/sources/solace.md, 0).
 """
 
 from __future__ import annotations
@@ -37,7 +38,7 @@ class Item:
 
 
 def only_reads(request: Request) -> bool:
-    """Is this a reading, or the end of our own session? What a session that only reads may send."""
+    """Is ``request`` a reading, or the log-out of this session? A read-only session may send only these."""
     if request.method == "GET":
         return True
     if request == _LOGOUT:
@@ -54,7 +55,7 @@ def _is_show(body: bytes) -> bool:
 
 
 class SempReader:
-    """Reads of one node. Each is tried again after a broken or late answer, while ``within_s`` seconds last."""
+    """Reads of one node. A read is repeated after a broken or late answer, for at most ``within_s`` seconds."""
 
     def __init__(self, session: HttpSession, retry: Retry, *, within_s: float) -> None:
         self._session = session
@@ -70,17 +71,17 @@ class SempReader:
         return self.dated(path, select=select)[0]
 
     def dated(self, path: str, *, select: Sequence[str] = ()) -> tuple[Item, Reply]:
-        """The same, with the whole reply: its headers tell the node's time."""
+        """One object, as ``one`` reads it, with the whole reply: its headers contain the node's time."""
         reply, answer = self._get(path, select)
         if isinstance(answer.data, list) or isinstance(answer.collections, list):
-            # What a "#" that was lost on the way leads to: the whole collection, with a 200.
+            # A "#" that was lost on the way leads to the whole collection, with a 200.
             raise self._unreadable("a collection came where one object was asked for", reply)
         return Item(answer.data, answer.collections), reply
 
     def all(self, path: str, *, select: Sequence[str] = (), where: str | None = None) -> Iterator[Item]:
         """Every object of a collection, page by page: a page may be short, or empty, and still not be the last.
 
-        ``where`` is a wish: a broker that does not take it lists all.
+        ``where`` may have no effect: a broker that does not support it lists all objects.
         """
         reply, answer = self._get(path, select, count=PAGE, where=where)
         followed: set[str] = set()
@@ -99,7 +100,7 @@ class SempReader:
         return self._get(path, (), count=1)[1].count
 
     def show(self, *asked: Element) -> Element:
-        """What SEMP v1 says to ``<rpc><show>…``: the element ``show`` of its reply. Raises ``AdapterError``."""
+        """The answer of SEMP v1 to ``<rpc><show>…``: the element ``show`` of the reply. Raises ``AdapterError``."""
         request = Request("POST", V1, show_body(*asked), XML, is_read=True)
         return self._retry.read(
             lambda: reply_root(self._session.exchange(request), self.device),
@@ -108,18 +109,18 @@ class SempReader:
         )
 
     def log_out(self) -> None:
-        """Give the node its session back, if it keeps one for us; never raises."""
+        """Log out, if the node keeps a session for this program; never raises."""
         if not self._session.has_cookie:
             return
         try:
             self._session.exchange(_LOGOUT)
         except AdapterError:
-            return  # it will expire
+            return  # the session will expire
 
     def _get(
         self, path: str, select: Sequence[str], *, count: int | None = None, where: str | None = None
     ) -> tuple[Reply, Envelope]:
-        """Read ``path``; once more without ``select`` where the broker is older than one of its attributes."""
+        """Read ``path``. If the broker is too old for an attribute in ``select``, read again without ``select``."""
         if select:
             reply = self._exchange(path + query_of(select=select, count=count, where=where))
             if not is_invalid_parameter(reply):
@@ -131,7 +132,7 @@ class SempReader:
         return reply, envelope_of(reply, self.device, is_read=True)
 
     def _exchange(self, target: str) -> Reply:
-        """The answer to a GET; tried again while there is none, or the node is busy."""
+        """The answer to a GET. The request is repeated while there is no answer, or while the node is busy."""
 
         def attempt() -> Reply:
             reply = self._session.exchange(Request("GET", target, is_read=True))
@@ -151,8 +152,8 @@ class SempReader:
             yield from (Item(one, {}) for one in data)
 
     def _next_target(self, uri: str, path: str, reply: Reply) -> str:
-        """Path and query of the next page: of its URI only the query is taken, so that the password goes to the device,
-        and the question to the collection, that we mean."""
+        """Path and query of the next page. Only the query of its URI is used, so the password goes to the intended
+        device and the request to the intended collection."""
         elsewhere = self._unreadable(f"its next page is of something else: {uri[:200]}", reply)
         try:
             parts = urlsplit(uri)
@@ -192,7 +193,7 @@ class Change:
 
 @dataclass(frozen=True, slots=True)
 class ChangeV1:
-    """A request of SEMP v1 that changes something: what stands inside ``<rpc>``."""
+    """A request of SEMP v1 that changes something: the content of ``<rpc>``."""
 
     inside: Element
 
@@ -214,7 +215,7 @@ class SempWriter(SempReader):
     """Reads and changes of one node."""
 
     def change(self, change: Change | ChangeV1) -> None:
-        """Send it once. Raises ``AdapterError``; returning says that the node took it, and no more."""
+        """Send ``change`` once. Raises ``AdapterError``. A return says only that the node accepted the change."""
         reply = self._session.exchange(change.request)
         if isinstance(change, ChangeV1):
             succeeded(reply, self.device, is_read=False)

@@ -1,7 +1,7 @@
 """The durable endpoints of a message VPN over SEMP: where each kind is listed, and which of them count.
 
-docs/sources/solace.md, 1.7. Endpoints that die with their client, and the replication queue, are left out; one that
-is listed without its name is not: what it holds may be what a person asks for.
+docs/sources/solace.md, 1.7. Endpoints that end with their client, and the replication queue, are left out. An endpoint
+without a name in the list raises, because its messages may be the ones that a person asks for.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from adapters.solace.semp.paths import REPLICATION_QUEUE, path_of
 from orchestrator.errors import UnreadableReply
 from orchestrator.family.contract import EndpointKind
 
-# The collection of each kind, and the attribute that names one in it.
+# The collection of each kind, and the attribute with the name of an endpoint.
 KINDS: Mapping[EndpointKind, tuple[str, str]] = {
     "queue": ("queues", "queueName"),
     "topic-endpoint": ("topicEndpoints", "topicEndpointName"),
@@ -41,10 +41,10 @@ def durable_endpoints(
 
 
 def collection_of(kind: EndpointKind, service: str) -> str:
-    """Where the endpoints of this kind are listed."""
+    """The path of the list of endpoints of this kind."""
     return path_of("monitor", "msgVpns", service, KINDS[kind][0])
 
 
 def endpoint_path(kind: EndpointKind, service: str, name: str) -> str:
-    """Where one of them is."""
+    """The path of one endpoint."""
     return path_of("monitor", "msgVpns", service, KINDS[kind][0], name)

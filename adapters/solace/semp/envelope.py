@@ -1,6 +1,6 @@
-"""The envelope of SEMP v2: what a reply says, or why it is none. Errors are told apart by code, never by text.
+"""Reads the envelope of a SEMP v2 reply, or raises the error for it. Errors are distinguished by code, never by text.
 
-docs/sources/solace.md, 1.1 and 1.3. Nothing in here sends anything.
+docs/sources/solace.md, 1.1 and 1.3. This module sends nothing.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _BUSY = frozenset({429, 503})
 _LEVEL_HINT = "the account's level is too low: roles need global mesh-manager (read-write before 10.26) or above"
 _TEXT_MAX = 4000
 _COUNT_END = 2**63  # no counter of a broker is longer than 64 bits
-_MOMENT_END = 10**11  # in the year 5138, seconds since the epoch: no clock that means anything shows that
+_MOMENT_END = 10**11  # seconds since the epoch, in the year 5138: no clock that is set shows such a time
 
 Object = Mapping[str, Any]
 
@@ -38,7 +38,7 @@ Object = Mapping[str, Any]
 class Envelope:
     """A reply that succeeded. ``data`` and ``collections`` are one object, or parallel lists of them.
 
-    ``count`` is the size of the collection where the broker tells it, ``next_page`` the whole URI of the next page.
+    ``count`` is the size of the collection if the broker reports it, ``next_page`` the whole URI of the next page.
     """
 
     data: Object | list[Object]
@@ -55,7 +55,8 @@ def is_invalid_parameter(reply: Reply) -> bool:
 
 
 def envelope_of(reply: Reply, device: str, *, is_read: bool) -> Envelope:
-    """What ``reply`` says. Raises ``AdapterError``: see ``refusal_of``; ``UnreadableReply`` for anything else.
+    """The envelope in ``reply``. Raises the ``AdapterError`` of ``refusal_of``, or ``UnreadableReply`` for other
+    answers.
 
     ``NoSuchService`` is raised for every object that is not there: the caller knows which one it asked for.
     """
@@ -78,7 +79,7 @@ def envelope_of(reply: Reply, device: str, *, is_read: bool) -> Envelope:
 
 
 def refusal_of(reply: Reply, meta: Object, device: str, *, is_read: bool) -> AdapterError:
-    """The error for an answer that says no, or for one that came to nothing inside the broker."""
+    """The error for an answer that refuses the request, or that reports a failure inside the broker."""
     error = meta.get("error")
     error = error if isinstance(error, dict) else {}
     code, text = error.get("code"), printable(str(error.get("description", "")))
@@ -92,7 +93,7 @@ def refusal_of(reply: Reply, meta: Object, device: str, *, is_read: bool) -> Ada
     if code == NOT_FOUND:
         return NoSuchService(said, device=device)
     if code == TIME_OUT:
-        # It gave up on the request; whether a change had started by then it does not say.
+        # The broker gave up on the request. It does not say whether a change had started by then.
         return CommandTimedOut(f"{device} did not finish in time: {text}", device=device)
     if reply.status in _BUSY and code != NOT_ALLOWED and is_read:
         return Unreachable(f"{device} is busy: {text or reply.status}", device=device)
@@ -103,7 +104,7 @@ def refusal_of(reply: Reply, meta: Object, device: str, *, is_read: bool) -> Ada
 
 
 def status_refusal(reply: Reply, device: str, *, is_read: bool) -> AdapterError:
-    """The error for an answer that has nothing of SEMP but its status."""
+    """The error for an answer with a status but without SEMP content."""
     if reply.status == 401:
         return _not_accepted(device)
     if reply.status == 403:
@@ -140,7 +141,8 @@ def flag_in(data: Object, name: str) -> bool | None:
 
 
 def count_in(data: Object, name: str) -> int | None:
-    """A number from 0; None when it is not reported. A flag is no number, nor is one that no counter can hold."""
+    """A number from 0; None when it is not reported. A flag is not a number, and a number that no counter can hold
+    counts as not reported."""
     value = data.get(name)
     return value if isinstance(value, int) and not isinstance(value, bool) and 0 <= value < _COUNT_END else None
 

@@ -1,6 +1,6 @@
-"""Where names are in what SEMP answers: attributes of JSON and elements of XML that are called a name, and the like.
+"""Finds the names in SEMP answers: in JSON attributes and XML elements that are called a name, an address or similar.
 
-The rest is as over the CLI (``adapters.solace.explaining``).
+The rest works as over the CLI (``adapters.solace.explaining``).
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from adapters.http.xmldoc import MalformedXml, parse_xml
 from adapters.solace.explaining import WORDS, is_plain
 from orchestrator.model.exchanges import Exchange, Explanation
 
-# How the names of attributes and elements end whose values are names of something.
+# The endings of attributes and elements whose values are names of something.
 _NAMING = re.compile(
     r".*(?:name|xid|address|host|gateway|mate|owner|user|username|router|node|topic|destination|serial-?(?:number|no)?"
     r"|location|contact|description|domain|id-string)",
@@ -26,7 +26,7 @@ _OK = 200
 
 
 def names_in(exchange: Exchange) -> Iterator[str]:
-    """Each name in a request or its answer, as it is called."""
+    """Each name in a request or its answer, as it is written there."""
     for text in (exchange.sent, exchange.answer):
         yield from (unquote(one) for one in _PLACE.findall(text))
     yield from _HOST.findall(exchange.answer)

@@ -1,7 +1,7 @@
-"""One node of a site over SEMP: its session, and what it says of itself.
+"""One node of a site over SEMP: its session, and what it reports about itself.
 
-Who serves is told by SEMP v1, as over the CLI; a broker that refuses v1 is asked for the state of its message spool
-in v2, the one public hint there is (docs/sources/solace.md, 1.10).
+SEMP v1 tells which node serves, as the CLI does. If a broker refuses v1, the state of its message spool is read in v2,
+which is the only public hint (docs/sources/solace.md, 1.10).
 """
 
 from __future__ import annotations
@@ -23,10 +23,10 @@ from orchestrator.model.inventory import Device, Site
 if TYPE_CHECKING:
     from adapters.http.session import HttpSession
 
-# A refused connection costs a fraction of a second this way; the engine, too, asks again what it could not read.
+# With these limits, a refused connection costs a fraction of a second. The engine, too, repeats a failed reading.
 _READING = Backoff(attempts_max=3, first_s=0.1, longest_s=1.0)
-# While another node serves, one that could not be reached is left alone for so long: dialling a node that is switched
-# off costs the whole connect_timeout, and a drain is read many times a minute.
+# While another node serves, a node that could not be reached is not tried again for this time. A connection to a node
+# that is switched off costs the whole connect_timeout, and a drain is read many times a minute.
 _LEAVE_ALONE_S = 30.0
 
 BROKER = path_of("monitor")
@@ -66,7 +66,7 @@ class Node:
         return self._clock.now() < self._leave_alone_until
 
     def tell(self, *, alone: bool, tell_spool: bool) -> NodeStatus:
-        """What it says of itself now. Raises ``AdapterError``."""
+        """The state that the node reports now. Raises ``AdapterError``."""
         try:
             told = self._tell(alone=alone, tell_spool=tell_spool)
         except Unreachable:
@@ -99,7 +99,7 @@ class Node:
         return NodeStatus(spool is Spool.ACTIVE, spool=spool)
 
     def close(self) -> None:
-        """End the session, there and here; never raises."""
+        """End the session on the node and on this machine; never raises."""
         if not self.is_left_alone:
             self.reader.log_out()
         self._session.close()

@@ -1,7 +1,7 @@
-"""Names on their way into a URL: each part percent-encoded by itself, each separator literal.
+"""Puts names into URLs. Each part is percent-encoded by itself, and each separator is literal.
 
-docs/sources/solace.md, 1.1: an unescaped ``#`` becomes a fragment and the request hits the whole collection with a
-200, and a comma of ``select`` that is encoded is refused. So this is the only place where a target is put together.
+docs/sources/solace.md, 1.1: an unescaped ``#`` becomes a fragment, and the request hits the whole collection with a
+200. An encoded comma in ``select`` is refused. So this is the only module that builds targets.
 """
 
 from __future__ import annotations
@@ -20,12 +20,12 @@ PAGE = 100  # the most objects that a page of these collections may have (sectio
 
 
 def path_of(api: Api, *parts: Part) -> str:
-    """``path_of("monitor", "msgVpns", "a#b")`` is ``/SEMP/v2/monitor/msgVpns/a%23b``; no part: the broker itself."""
+    """``path_of("monitor", "msgVpns", "a#b")`` is ``/SEMP/v2/monitor/msgVpns/a%23b``; no part: the broker."""
     return f"{BASE}{api}/" + "/".join(_encoded(part) for part in parts)
 
 
 def is_same_path(one: str, other: str) -> bool:
-    """Do both name the same, however each is escaped? An escaped separator is none: it belongs to a name."""
+    """Do both paths name the same object, regardless of escaping? An escaped separator is part of a name."""
     return _names(one) == _names(other)
 
 
@@ -34,7 +34,8 @@ def _names(path: str) -> list[list[bytes]]:
 
 
 def query_of(*, select: Sequence[str] = (), count: int | None = None, where: str | None = None) -> str:
-    """``?select=a,b.c&count=100``; attribute names are ours, and have nothing to encode but the sign of ``where``."""
+    """``?select=a,b.c&count=100``; attribute names come from this program, and only the sign in ``where`` needs
+    encoding."""
     words = [f"select={','.join(select)}"] if select else []
     if where is not None:
         words.append(f"where={quote(where, safe='')}")
@@ -48,5 +49,5 @@ def _encoded(part: Part) -> str:
 
 
 def _name(name: str) -> str:
-    # "." and ".." mean something in a path, and nothing keeps a message VPN from being called so.
+    # "." and ".." have a meaning in a path, and a message VPN may have such a name.
     return "%2E" * len(name) if set(name) == {"."} else quote(name, safe="")

@@ -1,8 +1,8 @@
 """The readings of a message VPN over SEMP: which requests serve them, and how attributes become values.
 
-One paged request serves many services where SEMP v2 has one. Every service asked for gets a separate answer; one
-that is absent from a readable answer is definitely absent, and a whole answer that cannot be read raises. An
-attribute that is not reported is unknown: absent is not false (docs/sources/solace.md, 0.4).
+If SEMP v2 has a paged request for many services, that request is used. Every requested service gets a separate answer.
+A service that is missing from a readable answer is definitely absent. An answer that cannot be read as a whole raises.
+An attribute that is not reported is unknown: absent is not false (docs/sources/solace.md, 0.4).
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ def read_replication(reader: SempReader, services: Sequence[str]) -> Answers:
 
 
 def read_queues(reader: SempReader, services: Sequence[str]) -> Answers:
-    """``replication_queue`` of each of ``services``: what ``collections.msgs.count`` of the queue says, never a
+    """``replication_queue`` of each of ``services``: ``collections.msgs.count`` of the queue, never a
     life-time counter (section 1.7). SEMP v2 has no list of queues over all message VPNs, so each queue is read."""
     answers: Answers = {}
     for service, vpn in vpns(reader, services, (_NAME, _REJECTS)).items():
@@ -79,7 +79,8 @@ def read_transactions(reader: SempReader, services: Sequence[str]) -> Answers:
 
 
 def vpns(reader: SempReader, services: Sequence[str], select: Sequence[str]) -> Mapping[str, Object | Failure]:
-    """Each message VPN's attributes: one request for one, one paged list for many. A missing one is a ``Failure``."""
+    """Each message VPN's attributes: one request for one service, one paged list for many. A missing one is a
+    ``Failure``."""
     if len(services) == 1:
         return {services[0]: _vpn(reader, services[0], select)}
     listed = {
@@ -91,7 +92,7 @@ def vpns(reader: SempReader, services: Sequence[str], select: Sequence[str]) -> 
 
 
 def vpn_lines(services: Sequence[str], select: Sequence[str]) -> str:
-    """What ``vpns`` sends first."""
+    """The first request of ``vpns``."""
     one = len(services) == 1
     path = path_of("monitor", "msgVpns", services[0]) if one else path_of("monitor", "msgVpns")
     return f"GET {path}{query_of(select=select, count=None if one else PAGE)}"
@@ -109,7 +110,8 @@ def queue_lines(services: Sequence[str]) -> list[str]:
 
 
 def transaction_lines(services: Sequence[str]) -> list[str]:
-    """The requests of ``read_transactions``; counts of prepared ones and further pages come on top."""
+    """The requests of ``read_transactions``; requests for the counts of prepared transactions and for further pages are
+    additional."""
     lists = [f"GET {_transactions_path(service)}{query_of(select=_TRANSACTIONS, count=PAGE)}" for service in services]
     return [vpn_lines(services, (_NAME,)), *lists]
 
@@ -119,7 +121,7 @@ def _vpn(reader: SempReader, service: str, select: Sequence[str]) -> Object | Fa
         found = reader.one(path_of("monitor", "msgVpns", service), select=select).data
     except NoSuchService:
         return _absent(reader, service)
-    except CommandRejected as error:  # about this message VPN; a broken session is everybody's
+    except CommandRejected as error:  # about this message VPN; a broken session affects all
         return Failure.of(error)
     name = text_in(found, _NAME)
     if name != service:
@@ -151,9 +153,9 @@ def _status(vpn: Object) -> ReplicationStatus:
 
 
 def _bridge(vpn: Object) -> Bridge | None:
-    """Up and bound, up only, or down; whatever is not reported on the way leaves it unknown."""
+    """Up and bound, up only, or down. None if an attribute that decides this is not reported."""
     if text_in(vpn, "replicationRole") == Role.ACTIVE:
-        return None  # the active's own bridge is disabled, and means nothing
+        return None  # the active's own bridge is disabled, so its state means nothing
     is_up, is_bound = flag_in(vpn, "replicationBridgeUp"), flag_in(vpn, "replicationBridgeBoundToQueue")
     if is_up is False:
         return Bridge.DOWN
@@ -179,7 +181,7 @@ def _queue(reader: SempReader, service: str, rejects: bool | None) -> QueueDepth
         if depth is None:
             depth = reader.size(path + "/msgs")  # the other documented way to the same number
     except NoSuchService:
-        # The message VPN is there: an empty answer about its queue must not pass for an empty queue.
+        # The message VPN exists. An answer without its queue must not count as an empty queue.
         device = reader.device
         return Failure.of(CommandRejected(f"{service} has no replication queue on {device}", device=device))
     except CommandRejected as error:
@@ -230,10 +232,10 @@ def _transaction(reader: SempReader, service: str, item: Item) -> Transaction:
 
 
 def _counts(reader: SempReader, service: str, xid: str) -> tuple[int | None, int | None]:
-    """How many messages it publishes and consumes: asked only where it waits for a person's decision."""
+    """The numbers of published and consumed messages, read only if the transaction waits for a person's decision."""
     try:
         found = reader.one(_transactions_path(service, xid), select=_COUNTS)
     except AdapterError:
-        return None, None  # it is known to be there anyway; what is not known of it stays unknown
+        return None, None  # the transaction exists in any case; its counts stay unknown
     published, consumed = (size_of(found.collections, name) for name in _MESSAGES_OF)
     return published, consumed

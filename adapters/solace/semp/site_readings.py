@@ -51,7 +51,7 @@ _MESSAGE = ("msgId", "spooledTime")
 
 
 def fence_lines(interface: str | None = None) -> list[str]:
-    """The requests of ``read_fence``; the clients of each message VPN come on top."""
+    """The requests of ``read_fence``; requests for the clients of each message VPN are additional."""
     door = f"GET {BROKER}{query_of(select=(_BACKBONE,))}" if interface is None else line_of(show_interface(interface))
     return [
         door,
@@ -69,7 +69,7 @@ def _lets_in(reader: SempReader, interface: str | None) -> bool | None:
 
 
 def read_fence(reader: SempReader, interface: str | None) -> NodeFence:
-    """The node's door: ``interface``, or the message backbone. Raises ``AdapterError``."""
+    """The node's fence state, from ``interface`` or the message backbone. Raises ``AdapterError``."""
     up = _lets_in(reader, interface)
     name = reader.device
     try:
@@ -82,7 +82,7 @@ def read_fence(reader: SempReader, interface: str | None) -> NodeFence:
 def _clients(reader: SempReader, listed: Sequence[Item]) -> int | None:
     """Connected clients of all message VPNs; the node's own, whose names start with ``#``, are not counted.
 
-    None when the node refuses to tell: no one is not the same as not known.
+    None if the node refuses to tell: an unknown number is not 0.
     """
     try:
         return _count_clients(reader, listed)
@@ -106,7 +106,7 @@ def _count_clients(reader: SempReader, listed: Sequence[Item]) -> int:
 
 
 def _active(listed: Sequence[Item]) -> int | None:
-    """How many replicated message VPNs have activity; None when one does not report it, and no other has it."""
+    """The number of replicated message VPNs with activity; None if one does not report it and no other has activity."""
     states = [_is_active(vpn) for vpn in listed]
     return states.count(True) or (None if None in states else 0)
 
@@ -130,7 +130,7 @@ def read_endpoints(reader: SempReader, services: Sequence[str]) -> Answers:
 
 
 def endpoint_lines(services: Sequence[str]) -> list[str]:
-    """The requests of ``read_endpoints``; one for the oldest message of each endpoint comes on top."""
+    """The requests of ``read_endpoints``; a request for the oldest message of each endpoint is additional."""
     lists = [
         f"GET {collection_of(kind, service)}{query_of(select=(name, 'durable', *_ATTRIBUTES), count=PAGE)}"
         for service in services
@@ -162,7 +162,7 @@ def _endpoint(reader: SempReader, service: str, kind: EndpointKind, name: str, i
 
 
 def _oldest_in_v1(reader: SempReader, service: str, queue: str) -> float | None:
-    """SEMP v1 has a request for just that. For topic endpoints no source gives its form."""
+    """SEMP v1 has a request for the oldest message of a queue. No source gives its form for topic endpoints."""
     try:
         return oldest_in(reader.show(show_oldest(queue, service)), queue)
     except (CommandRejected, UnreadableReply):
@@ -170,7 +170,8 @@ def _oldest_in_v1(reader: SempReader, service: str, queue: str) -> float | None:
 
 
 def _oldest_in_v2(reader: SempReader, path: str, lowest: int | None) -> float | None:
-    """By its id, since no order of ``msgs`` is promised (section 1.7). Consumed meanwhile, it tells nothing."""
+    """The oldest message, read by its id, since no order of ``msgs`` is promised (section 1.7). None if it was consumed
+    meanwhile."""
     if lowest is None:
         return None
     try:
@@ -184,7 +185,7 @@ def _oldest_in_v2(reader: SempReader, path: str, lowest: int | None) -> float | 
 
 
 def read_platform(reader: SempReader, is_pair: bool) -> Platform:
-    """What the serving node is, and may do for us. Raises ``AdapterError``."""
+    """The platform of the serving node, and the level of the account. Raises ``AdapterError``."""
     broker, reply = reader.dated(BROKER, select=_PLATFORM)
     return Platform(
         node=reader.device,
@@ -207,7 +208,7 @@ def platform_lines() -> list[str]:
 
 
 def level_of(reader: SempReader) -> str | None:
-    """Our own account's global access level; None when the broker does not report."""
+    """The global access level of the account; None when the broker does not report."""
     try:
         return text_in(reader.one(_ABOUT_USER, select=(_LEVEL,)).data, _LEVEL)
     except (CommandRejected, NoSuchService):
@@ -215,7 +216,8 @@ def level_of(reader: SempReader) -> str | None:
 
 
 def _config_sync(broker: Item, *, is_pair: bool) -> bool | None:
-    """Within a pair: ``configSyncUp`` is false also when only the other site is away (section 1.10)."""
+    """Within a pair, the redundancy group counts: ``configSyncUp`` is also False if only the other site is away
+    (section 1.10)."""
     if flag_in(broker.data, "configSyncEnabled") is False:
         return False
     return flag_in(broker.data, _GROUP_SYNC if is_pair else _SYNC)
@@ -229,7 +231,8 @@ def _mate(reader: SempReader) -> str | None:
 
 
 def _clock_offset(reply: Reply) -> float | None:
-    """The node's clock minus ours, by the ``Date`` of its answer: whole seconds of Greenwich (RFC 9110, 5.6.7)."""
+    """The node's clock minus this machine's, from the ``Date`` of the answer: whole seconds in GMT (RFC 9110,
+    5.6.7)."""
     try:
         there = parsedate_to_datetime(reply.headers["date"])
     except (KeyError, ValueError, TypeError):

@@ -1,7 +1,7 @@
-"""SEMP v1: requests as elements in the order of its schema, and replies whose HTTP 200 says nothing.
+"""SEMP v1: requests as elements in the order of its schema, and replies whose HTTP status 200 proves no success.
 
-Only ``<execute-result code="ok"/>`` is success (docs/sources/solace.md, 2.1). What is read here is what SEMP v2 does
-not offer: redundancy, message spool, replication mate, oldest messages. Nothing here changes a device.
+Only ``<execute-result code="ok"/>`` is success (docs/sources/solace.md, 2.1). This module reads values that SEMP v2
+does not offer: redundancy, message spool, replication mate, oldest messages. Nothing here changes a device.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ _DIGITS = re.compile(r"\d{1,18}", re.ASCII)
 
 
 def show_oldest(queue: str, vpn: str) -> Element:
-    """The oldest message of a queue. Assumption: the order of its elements, which is the schema's (section 2.2)."""
+    """The oldest message of a queue. Assumption: its elements have the order of the schema (section 2.2)."""
     return element(
         "queue",
         element("name", queue),
@@ -50,7 +50,7 @@ def show_interface(interface: str) -> Element:
 
 
 def set_interface(interface: str, *, up: bool) -> Element:
-    """Shut or open one; ``no`` goes inside the deepest element (section 2.3)."""
+    """Shut or open an interface; ``no`` goes inside the deepest element (section 2.3)."""
     shutdown = element("shutdown")
     return element("interface", element("phy-interface", interface), element("no", shutdown) if up else shutdown)
 
@@ -76,7 +76,7 @@ def reply_root(reply: Reply, device: str) -> Element:
 def succeeded(reply: Reply, device: str, *, is_read: bool) -> Element:
     """The root of a reply that says that it succeeded.
 
-    Raises ``CommandRejected`` for what the node refuses, ``UnreadableReply`` for anything that is no success.
+    Raises ``CommandRejected`` if the node refuses, ``UnreadableReply`` for any other reply without success.
     """
     if reply.status != 200:
         raise status_refusal(reply, device, is_read=is_read)
@@ -105,7 +105,7 @@ def succeeded(reply: Reply, device: str, *, is_read: bool) -> Element:
 def redundancy_in(show: Element, device: str) -> Redundancy:
     """``show redundancy`` (section 2.4). Raises ``UnreadableReply``.
 
-    A virtual router that has nothing to say here is reduced to its activity; neither tells of a message spool.
+    A virtual router with nothing to report has only its activity. Neither virtual router reports a message spool.
     """
     configured = _CONFIGURED.get(_plain(text_of(show, "redundancy/config-status")))
     if configured is None:
@@ -136,9 +136,10 @@ def spool_in(show: Element, device: str) -> Spool:
 
 
 def interface_in(show: Element, interface: str) -> bool | None:
-    """Does ``interface`` let anybody through? None when it is not reported.
+    """Does ``interface`` let traffic through? None if it is not reported.
 
-    The reply has it under ``interfaces`` with ``enabled``, a word. Assumption: the word is that of a yes or a no.
+    The reply lists the interface under ``interfaces``, with a word in ``enabled``. Assumption: the word means yes or
+    no.
     """
     told = [
         _ENABLED.get(_plain(text_of(found, "enabled")))
@@ -149,9 +150,9 @@ def interface_in(show: Element, interface: str) -> bool | None:
 
 
 def mate_in(show: Element) -> str | None:
-    """The router name of the replication mate; None when there is none, or not just one.
+    """The router name of the replication mate; None if there is no mate, or more than one.
 
-    Appliances and software lay it out differently (section 2.4): what counts is a router-name below the mate.
+    Appliances and software have different layouts (section 2.4): a router-name below the mate counts.
     """
     names = {
         router_name(found.text or "")

@@ -1,4 +1,4 @@
-"""The planned switch of a PostgreSQL pair while a client writes: for how long no row was accepted, and was one lost?"""
+"""The planned switch of a PostgreSQL pair while a client writes: the time without accepted rows, and the lost rows."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ SITE = """\
 
 
 def contest() -> Contest:
-    """All contenders, each with a pair of its own."""
+    """All contenders, each with a separate pair."""
     return Contest(
         "planned switch of a PostgreSQL pair under load",
         (
@@ -52,7 +52,7 @@ def contest() -> Contest:
 
 
 def _played(servers: Servers, move: Move) -> Mapping[str, float]:
-    """One move of the primary to the other server, and what the load saw of it."""
+    """Move the primary to the other server once, and return the figures of the load."""
     source, target = servers.in_order()
     with Load([one.port for one in servers.both]) as load:
         start = time.perf_counter()
@@ -85,7 +85,7 @@ def _ours() -> Iterator[Round]:
     with a_pair(installed_programs()) as servers:
         folder = servers.both[0].folder
         (folder / "bin").mkdir()
-        # Neither program runs as root: there it becomes the account first, as an operator's sudo would.
+        # Neither program runs as root: the wrapper changes to the account first, as an operator's sudo would.
         runs_as = f"setpriv --reuid {account()} --regid {account()} --clear-groups " if os.geteuid() == 0 else ""
         for program in ("pg_ctl", "pg_controldata"):
             wrapper = f'#!/bin/sh\nexec {runs_as}{servers.both[0].programs}/{program} "$@"\n'

@@ -1,4 +1,4 @@
-"""A client that writes numbered rows to whichever of two servers lets it in, and knows which were accepted, and when."""
+"""A client that writes numbered rows to the server of a pair that accepts them. It records the time of each row."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ import psycopg
 from bench.peers.account import wait_for
 
 PAUSE_S = 0.005
-_NUMBERS = count(1)  # no number is written twice, whichever load writes it
+_NUMBERS = count(1)  # no number is written twice, by any load
 
 
 class Load:
-    """It knows both ports, writes every 5 ms, and tries the other port as soon as one does not take its row."""
+    """A client that writes every 5 ms. It knows both ports, and tries the other port as soon as a write fails."""
 
     def __init__(self, ports: Sequence[int]) -> None:
         self.accepted: dict[int, float] = {}
@@ -35,7 +35,7 @@ class Load:
         self._thread.join(30)
 
     def more(self, rows: int = 40) -> None:
-        """Wait until so many more rows were accepted."""
+        """Wait until ``rows`` more rows were accepted."""
         wanted = len(self.accepted) + rows
         wait_for(lambda: len(self.accepted) >= wanted, "rows are accepted again")
 

@@ -1,4 +1,4 @@
-"""PostgreSQL servers of an ordinary account: alone, or as a pair of which the second follows the first."""
+"""PostgreSQL servers of an ordinary account: a single server, or a pair in which the second follows the first."""
 
 from __future__ import annotations
 
@@ -48,15 +48,15 @@ class Server:
 
     @property
     def env(self) -> dict[str, str]:
-        """That of its programs."""
+        """The environment of its programs."""
         return {**CLEAN, "PATH": f"{self.programs}:{CLEAN['PATH']}", "HOME": str(self.folder)}
 
     def tool(self, program: str, *words: str) -> str:
-        """One of PostgreSQL's programs, run to its end by the account."""
+        """Run one of PostgreSQL's programs as the account until it ends."""
         return call([str(self.programs / program), *words], self.folder, self.env)
 
     def make(self, settings: str) -> None:
-        """A new database, started."""
+        """Make a new database and start it."""
         self.tool("initdb", "-D", str(self.data), "-U", "admin", "--auth=trust", "--encoding=UTF8")
         with (self.data / "postgresql.conf").open("a") as file:
             file.write(settings)
@@ -72,7 +72,7 @@ class Server:
             self.tool("pg_ctl", "-D", str(self.data), "-m", "immediate", "-w", "stop")
 
     def ask(self, statement: str, database: str = "postgres") -> list[tuple[Any, ...]]:
-        """What a superuser reads."""
+        """Run a statement as a superuser, and return its rows."""
         where = f"host=127.0.0.1 port={self.port} user=admin dbname={database} connect_timeout=5"
         with psycopg.connect(where, autocommit=True) as session:
             rows = session.execute(statement.encode())
@@ -80,7 +80,7 @@ class Server:
 
     @property
     def follows(self) -> bool | None:
-        """Is it a standby, as it says itself? None: it does not answer."""
+        """Does the server report that it is a standby? None: it does not answer."""
         try:
             return bool(self.ask("select pg_is_in_recovery()")[0][0])
         except psycopg.Error:
@@ -89,12 +89,12 @@ class Server:
 
 @dataclass(frozen=True, slots=True)
 class Servers:
-    """Two of them."""
+    """A pair of servers."""
 
     both: tuple[Server, Server]
 
     def in_order(self) -> tuple[Server, Server]:
-        """The primary first, once the other one streams from it."""
+        """Wait until the standby streams from the primary, and return the primary first."""
         found: list[Server] = []
 
         def is_whole() -> bool:
@@ -117,7 +117,7 @@ def installed_programs() -> Path:
 
 @contextmanager
 def one_server() -> Iterator[Server]:
-    """An empty one, on disk. Raises ``Unavailable``."""
+    """An empty server, on disk. Raises ``Unavailable``."""
     programs = installed_programs()
     with folder_on_disk("postgresql", of_account=True) as folder:
         server = Server("alone", free_port(), folder, programs)
@@ -130,7 +130,8 @@ def one_server() -> Iterator[Server]:
 
 @contextmanager
 def a_pair(programs: Path, more: str = "") -> Iterator[Servers]:
-    """ny is the primary, and nj follows it; both know their mate. ``more``: settings of both. Raises ``Unavailable``."""
+    """A pair: ny is the primary, nj follows ny, and both know their mate. ``more``: settings of both. Raises
+    ``Unavailable``."""
     with folder_on_disk("postgresql", of_account=True) as folder:
         ny, nj = (Server(name, free_port(), folder, programs) for name in ("ny", "nj"))
         own = {one.name: SETTINGS.format(port=one.port, name=one.name) + more for one in (ny, nj)}
@@ -139,7 +140,7 @@ def a_pair(programs: Path, more: str = "") -> Iterator[Servers]:
             prepare(ny)
             where = ["-h", "127.0.0.1", "-p", str(ny.port), "-U", "admin"]
             nj.tool("pg_basebackup", *where, "-D", str(nj.data), "-c", "fast")
-            with (nj.data / "postgresql.conf").open("a") as file:  # the last word of a setting counts
+            with (nj.data / "postgresql.conf").open("a") as file:  # the last value of a setting counts
                 file.write(own["nj"] + FOLLOWS.format(mate=ny.port, name="nj"))
             hand_over(nj.data / "standby.signal")
             nj.start()
@@ -150,7 +151,7 @@ def a_pair(programs: Path, more: str = "") -> Iterator[Servers]:
 
 
 def prepare(primary: Server) -> None:
-    """The database of the load, with its table, and the role by which it logs in."""
+    """Make the database of the load, with its table and its login role."""
     primary.ask("create database shop")
     primary.ask("create role app login")
     primary.ask("create table written (number bigint primary key, moment timestamptz default now())", "shop")
@@ -158,7 +159,7 @@ def prepare(primary: Server) -> None:
 
 
 def hand_over(path: Path, text: str = "", mode: int = 0o600) -> None:
-    """A file that belongs to the account."""
+    """Write a file that belongs to the account."""
     path.write_text(text)
     path.chmod(mode)
     if os.geteuid() == 0:

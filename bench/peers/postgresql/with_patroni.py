@@ -1,4 +1,4 @@
-"""A pair that Patroni leads: one etcd, and Patroni as the parent of each server."""
+"""A pair that Patroni manages: one etcd, and Patroni as the parent process of each server."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ Played = Callable[[Servers, Callable[[Server, Server], None]], Mapping[str, floa
 
 
 def patroni_pair(played: Played) -> Callable[[], AbstractContextManager[Round]]:
-    """Opens the pair; a round is one request for a switchover, until Patroni answers."""
+    """Opens the pair. A round is one request for a switchover, until Patroni answers."""
 
     @contextmanager
     def opened() -> Iterator[Round]:
@@ -47,7 +47,7 @@ def patroni_pair(played: Played) -> Callable[[], AbstractContextManager[Round]]:
 
 
 def _switch(port: int, leader: str, candidate: str) -> None:
-    # A member that has just become a standby is no candidate until Patroni's next turn: ask until it is one.
+    # A new standby is not a candidate until Patroni's next loop. Repeat the request until it is.
     end = time.monotonic() + 60
     while True:
         asked = {"leader": leader, "candidate": candidate}
@@ -71,7 +71,7 @@ def _etcd(program: Path, folder: Path) -> Iterator[int]:
 
 
 def _settings(one: Server, rest: int, etcd: int) -> dict[str, Any]:
-    """JSON is YAML. What PostgreSQL is set to is as for the other pairs, as far as Patroni leaves it."""
+    """Patroni's settings (JSON is valid YAML). PostgreSQL has the settings of the other pairs, if Patroni allows them."""
     parameters = {
         "wal_log_hints": "on",
         "max_prepared_transactions": 20,

@@ -1,4 +1,4 @@
-"""A pair that repmgr knows: its own copy of PostgreSQL's tree with repmgr in it, and sshd for commands to the mate."""
+"""A pair that repmgr manages: a copy of PostgreSQL's tree that includes repmgr, and sshd for commands to the mate."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ Host *
 
 
 def repmgr_pair(played: Played) -> Callable[[], AbstractContextManager[Round]]:
-    """Opens the pair; a round is one ``repmgr standby switchover`` at the target."""
+    """Opens the pair. A round is one ``repmgr standby switchover`` at the target."""
 
     @contextmanager
     def opened() -> Iterator[Round]:
@@ -71,7 +71,7 @@ def repmgr_pair(played: Played) -> Callable[[], AbstractContextManager[Round]]:
 
 
 def _tree() -> Path:
-    """PostgreSQL's own tree, which may be moved, beside the unpacked repmgr. Raises ``Unavailable``."""
+    """Copy PostgreSQL's tree, which works from any folder, to the unpacked repmgr. Raises ``Unavailable``."""
     root = debian()
     programs = root / "usr/lib/postgresql/15/bin"
     if not (programs / "postgres").exists():
@@ -84,7 +84,7 @@ def _tree() -> Path:
 
 @contextmanager
 def _sshd(folder: Path) -> Iterator[None]:
-    """One server of the account, for both nodes: repmgr runs its commands at the mate by SSH."""
+    """One sshd of the account, for both nodes, because repmgr runs its commands at the mate over SSH."""
     port = free_port()
     words = ["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", str(folder / "ssh_key")]
     call(words, folder, CLEAN)

@@ -134,7 +134,7 @@ def _ours(servers: Servers, user: str) -> Iterator[Round]:
 
 
 def _played(servers: Servers, words: list[str], env: dict[str, str]) -> Mapping[str, float]:
-    """Run one command from its start to its end, and let the servers judge what it did."""
+    """Run one command until it ends, and let the servers judge its effect."""
     servers.reset()
     start = time.perf_counter()
     done = subprocess.run(
@@ -146,7 +146,7 @@ def _played(servers: Servers, words: list[str], env: dict[str, str]) -> Mapping[
 
 
 def _hosts(servers: Servers, user: str) -> str:
-    """What the scripts and Ansible's inventory read: the same file."""
+    """The content of the file that the scripts read, and that is Ansible's inventory."""
     import json
 
     common = {

@@ -1,6 +1,6 @@
-"""A family of its own for ``pairctl``: one shell over SSH for each site, by the product's own sessions.
+"""A separate family for ``pairctl``: one shell over SSH for each site, with the product's own sessions.
 
-It is installed into a folder of the benchmark, as another distribution would be.
+It is installed into a folder of the benchmark, like a distribution of a third party.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ def _sets(call: Call) -> list[str]:
 
 
 class PairctlAdapter:
-    """One site: one shell, which stays open."""
+    """One site, with one shell that stays open."""
 
     family: ClassVar[str] = "pairctl"
     simulated: ClassVar[bool] = False
@@ -97,7 +97,7 @@ class PairctlAdapter:
         self._session.close()
 
     def probe(self, reading: str, services: Sequence[str]) -> Mapping[str, Reading | Failure]:
-        """See ``orchestrator.family.contract.Adapter``. One command for each service, as the other contenders have it."""
+        """See ``orchestrator.family.contract.Adapter``. Sends one command for each service, like the other contenders."""
         return {service: self._probe(line) for service, line in zip(services, _shows(services), strict=True)}
 
     def _probe(self, line: str) -> Reading | Failure:

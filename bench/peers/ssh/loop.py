@@ -1,4 +1,4 @@
-"""The bare loop: the same commands over paramiko, each answer checked. ``loop.py exec`` or ``loop.py shell``."""
+"""The bare loop: the same commands over paramiko, with a check of each answer. ``loop.py exec`` or ``loop.py shell``."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ Ask = Callable[[str], str]
 
 
 def main(how: str) -> None:
-    """Move every service, one after the other."""
+    """Move all services in sequence."""
     given = json.loads(Path(os.environ["PEERS_HOSTS"]).read_text())["all"]
     ports = {one["site"]: one["ansible_port"] for one in given["hosts"].values()}
     ask = {
@@ -44,7 +44,7 @@ def move(ny: Ask, nj: Ask, service: str) -> None:
 
 
 def expect(said: str, wanted: str) -> None:
-    """Anything else ends the loop."""
+    """Check an answer. A wrong answer ends the loop."""
     if said != wanted:
         raise SystemExit(f"{said!r} in place of {wanted!r}")
 
@@ -75,7 +75,7 @@ def over_exec(client: paramiko.SSHClient) -> Ask:
 
 
 def over_shell(client: paramiko.SSHClient) -> Ask:
-    """One shell; an answer is what comes between the echo and the prompt."""
+    """One shell for all commands. An answer is the text between the echo and the prompt."""
     channel = client.invoke_shell(width=512)
     prompt = re.compile(rb"(?:\A|\n)(?:ny|nj)# \Z")
 

@@ -1,7 +1,7 @@
 """Two OpenSSH servers on the loopback interface, each with a program that keeps the roles of twenty services.
 
-``pairctl show NAME`` prints a role, ``pairctl set NAME ROLE`` changes it. Each call is written down with its time before
-it does anything: that account, not a contender's own clock, says how long the steps took and whether they came in order.
+``pairctl show NAME`` prints a role, ``pairctl set NAME ROLE`` changes it. Each call is recorded with its time before it
+is executed. These records, not a contender's own clock, give the time and the order of the steps.
 """
 
 from __future__ import annotations
@@ -18,17 +18,17 @@ from bench.peers.contest import Unavailable
 from bench.peers.environments import CLEAN
 
 SERVICES = tuple(f"orders-{number:02}" for number in range(1, 21))
-# What six steps send for each service, in order; readings of both sites may change places. A change is preceded by the
-# readings that it relies on, and read back.
+# The commands of six steps for each service, in order; readings of both sites may be swapped. The readings that a change
+# depends on come before it, and the result is read after it.
 ORDER = (
     ("ny", "show"),  # 1: the source is active
     ("nj", "show"),  # 2: the target is standby
-    ("ny", "show"),  # 3: both still are; the source becomes standby, and says so
+    ("ny", "show"),  # 3: both roles are unchanged; the source becomes standby, and reports it
     ("nj", "show"),
     ("ny", "set", "standby"),
     ("ny", "show"),
     ("ny", "show"),  # 4: wait until the source reports that it is standby
-    ("ny", "show"),  # 5: it still is; the target becomes active, and says so
+    ("ny", "show"),  # 5: the source is still standby; the target becomes active, and reports it
     ("nj", "set", "active"),
     ("nj", "show"),
     ("ny", "show"),  # 6: the source is still standby
@@ -51,8 +51,8 @@ SetEnv SHLVL=2
 LogLevel ERROR
 ForceCommand {folder}/{site}.sh
 """
-# SHLVL: bash reads no file of the account for a command then, whoever runs the benchmark.
-# A line that a client sends runs in a shell; a client that wants a shell gets one with a plain prompt.
+# SHLVL: with it, bash reads no file of the account for a command, for any user of the benchmark.
+# A command that a client sends runs in a shell. A client that asks for a shell gets a shell with a plain prompt.
 _SHELL = """\
 #!/bin/bash
 export PATH={folder}/{site}.bin:/usr/bin:/bin PS1='{site}# '
@@ -72,7 +72,7 @@ esac
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """One call of ``pairctl``, as the server wrote it down."""
+    """One call of ``pairctl``, as the server recorded it."""
 
     at_s: float
     site: str
@@ -81,7 +81,7 @@ class Call:
 
 @dataclass(frozen=True, slots=True)
 class Servers:
-    """Both servers. ``key`` opens them; ``host_key`` is theirs."""
+    """Both servers. ``key``: the client's key. ``host_key``: the key of both servers."""
 
     folder: Path
     ports: dict[str, int]
@@ -99,7 +99,7 @@ class Servers:
         return self.folder / "known_hosts"
 
     def reset(self) -> None:
-        """Every service is active at ny again, and nothing was called yet."""
+        """Make every service active at ny again, and delete the records of calls."""
         for service in SERVICES:
             self._write(f"ny/{service}", "active\n")
             self._write(f"nj/{service}", "standby\n")
@@ -114,7 +114,8 @@ class Servers:
         return sorted((Call(float(at), site, tuple(words)) for at, site, *words in lines), key=lambda one: one.at_s)
 
     def judge(self) -> dict[str, float]:
-        """Was every service moved, each step proven before the next one? What it took."""
+        """Check that every service was moved, and each step proven before the next. Returns the time and the number of
+        commands."""
         calls = self.calls()
         for service in SERVICES:
             assert (self.folder / f"nj/{service}").read_text() == "active\n", f"{service} was not activated"
@@ -134,7 +135,8 @@ class Servers:
 
 @contextmanager
 def two_servers() -> Iterator[Servers]:
-    """Both, of whoever we are: an ordinary account cannot give a client a terminal everywhere. Raises ``Unavailable``."""
+    """Both servers, run by the current user: an ordinary account cannot give a client a terminal on every system. Raises
+    ``Unavailable``."""
     sshd = Path("/usr/sbin/sshd")
     if not sshd.is_file():
         raise Unavailable("no OpenSSH server: install openssh-server")
@@ -146,7 +148,7 @@ def two_servers() -> Iterator[Servers]:
         for site, port in ports.items():
             _prepare(folder, site, port)
         if os.geteuid() == 0:
-            Path("/run/sshd").mkdir(parents=True, exist_ok=True)  # sshd of root wants it
+            Path("/run/sshd").mkdir(parents=True, exist_ok=True)  # sshd of root needs this folder
         for site, port in ports.items():
             words = [str(sshd), "-D", "-e", "-f", str(folder / f"{site}.conf")]
             stack.enter_context(server(words, folder, CLEAN, f"{site}.log", as_account=False))

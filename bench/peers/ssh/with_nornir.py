@@ -1,4 +1,4 @@
-"""The same with nornir: a task for each service, twenty threads. ``with_nornir.py paramiko`` or ``… netmiko``."""
+"""The same steps with nornir: a task for each service, twenty threads. ``with_nornir.py paramiko`` or ``… netmiko``."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from nornir.plugins.runners import ThreadedRunner
 
 
 def main(how: str) -> None:
-    """Six steps, each for all services at once, as a nornir script of an operator has them."""
+    """Six steps, each for all services together, as in an operator's nornir script."""
     nornir = Nornir(inventory=_inventory(), runner=ThreadedRunner(num_workers=20))
     RunnersPluginRegister.auto_register()
     ConnectionPluginRegister.auto_register()

@@ -1,1 +1,1 @@
-"""One step after the other, each on disk before the next one starts."""
+"""Steps in sequence, each on disk before the next step starts."""

@@ -1,4 +1,4 @@
-"""Trivial steps, one after the other: what it costs to have each one on disk before the next one starts."""
+"""Trivial steps in sequence: the cost of having each step on disk before the next step starts."""
 
 from __future__ import annotations
 
@@ -118,7 +118,7 @@ def _played(words: list[str], home: Path) -> Mapping[str, float]:
 
 @contextmanager
 def _bare(folder: Path) -> Iterator[Round]:
-    """What two durable records cost without anything around them."""
+    """The cost of two durable records without other work."""
 
     def play() -> Mapping[str, float]:
         path = folder / "bare.sqlite"

@@ -25,7 +25,7 @@ SITES = ("ny", "nj")
 
 
 class Trivial:
-    """A site that obeys at once. ``done`` counts."""
+    """A site that accepts each command immediately. ``done``: the number of commands."""
 
     readings: ClassVar[Mapping[str, ReadingSpec]] = {}
     actions: ClassVar[Mapping[str, ActionSpec]] = {
@@ -43,7 +43,7 @@ class Trivial:
         """There is no session."""
 
     def probe(self, reading: str, services: Sequence[str]) -> Mapping[str, Reading | Failure]:
-        """It has no reading."""
+        """Raises ``ValueError``: the site has no reading."""
         raise ValueError(reading)
 
     def apply(self, action: str, calls: Sequence[Call], permit: Permit) -> Iterator[Result]:
@@ -55,7 +55,7 @@ class Trivial:
 
 
 def main(place: str, steps: int) -> None:
-    """Lead the run; the record has each intent and each outcome."""
+    """Lead the run. The record has each intent and each outcome."""
     with TemporaryDirectory() as folder:
         path = Path(folder) / "counting.yaml"
         lines = [f"  - {{id: s{n}, title: Count {n}, do: {{on: source, action: count}}}}" for n in range(steps)]

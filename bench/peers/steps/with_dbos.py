@@ -1,4 +1,4 @@
-"""The same with DBOS: a workflow of trivial steps. ``with_dbos.py URL STEPS`` prints the milliseconds of a step."""
+"""The same steps with DBOS: a workflow of trivial steps. ``with_dbos.py URL STEPS`` prints the milliseconds of a step."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def count() -> int:
 
 
 def main(url: str, steps: int) -> None:
-    """Run the workflow; the record has each step's result."""
+    """Run the workflow. The record has each step's result."""
     DBOS(config={"name": "bench", "system_database_url": url, "log_level": "ERROR", "run_admin_server": False})
     step = DBOS.step()(count)
 

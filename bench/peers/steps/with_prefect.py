@@ -1,6 +1,6 @@
-"""The same with Prefect: a flow of trivial tasks with kept results. ``with_prefect.py STEPS`` prints what a step took.
+"""The same steps with Prefect: a flow of trivial tasks with stored results. ``with_prefect.py STEPS`` prints the time.
 
-Its server is started by Prefect itself, as for anybody who runs a flow without one.
+Prefect starts its server itself, as for every flow without a configured server.
 """
 
 from __future__ import annotations
@@ -15,14 +15,14 @@ done = 0
 
 
 def count(number: int) -> int:
-    """One step. A task of the same arguments would not be run again: its kept result would be taken."""
+    """One step. Each step has another argument, because Prefect would reuse the stored result of equal arguments."""
     global done
     done += 1
     return number + 1
 
 
 def main(steps: int) -> None:
-    """Run the flow; the server has each task's end, and a file has each result."""
+    """Run the flow. The server has the end of each task, and a file has each result."""
     step = task(count, persist_result=True)
 
     def counting(total: int) -> float:

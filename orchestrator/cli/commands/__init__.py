@@ -1,1 +1,1 @@
-"""The commands: each parses its options and calls what does the work."""
+"""The commands. Each parses its options and calls an operation."""

@@ -1,4 +1,4 @@
-"""``failover check``: could every pair be moved now?"""
+"""``failover check``: checks if every pair could be moved now."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ def check(
         )
     if not last and not as_json:
         say_connecting(tools, inventory, which.pair)
-    from orchestrator.cli.pairs.check import run_check, show_last  # takes longer to load than all before
+    from orchestrator.cli.pairs.check import run_check, show_last  # takes longer to load than all imports above
 
     if last:
         raise typer.Exit(show_last(tools, inventory, which.pair, as_json=as_json))

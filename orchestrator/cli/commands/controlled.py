@@ -88,7 +88,7 @@ def _move(
 
     tools = tools_of(context)
     say_connecting_to_move(tools, which, begin, site)
-    from orchestrator.cli.runs.start import start  # takes longer to load than all before
+    from orchestrator.cli.runs.start import start  # takes longer to load than all imports above
     from orchestrator.operations.runs.plan_moves import ControlledRequest, controlled_plan
 
     request = ControlledRequest(

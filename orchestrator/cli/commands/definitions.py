@@ -1,4 +1,4 @@
-"""``failover runbook …`` and ``failover inventory …``: look at definitions and check them."""
+"""``failover runbook …`` and ``failover inventory …``: show definitions and check them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``failover family …``: the kinds of replicated systems that are installed, and the laws that each keeps."""
+"""``failover family …``: the installed kinds of replicated systems, and the laws that each keeps."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``failover guard``: keeps a failed site from coming back as a second active one."""
+"""``failover guard``: prevents a failed site from coming back as a second active site."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def guard(
     inventory = tools.inventory(which.inventory)
     if not as_json:
         say_connecting(tools, inventory, which.pair)
-    from orchestrator.cli.pairs.guard import guard_site  # takes longer to load than all before
+    from orchestrator.cli.pairs.guard import guard_site  # takes longer to load than all imports above
     from orchestrator.operations.guard.request import GuardRequest
 
     request = GuardRequest(

@@ -1,4 +1,4 @@
-"""``failover hooks …``: what hooks still have to receive, and its delivery."""
+"""``failover hooks …``: lists and delivers the events that hooks have not received yet."""
 
 from __future__ import annotations
 

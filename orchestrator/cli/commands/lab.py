@@ -1,4 +1,4 @@
-"""``failover lab …``: the simulated sites on real ports, and a fresh start for the embedded pair."""
+"""``failover lab …``: serves simulated sites on real ports, and resets the embedded pair."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from orchestrator.cli.help import DEVELOP
 
 
 class Link(StrEnum):
-    """How the links between the AMPS instances of a lab acknowledge."""
+    """The acknowledgement of the links between the AMPS instances of a lab."""
 
     sync = "sync"
     is_async = "async"
 
 
 class LabAdapter(StrEnum):
-    """What an inventory of the lab speaks to the sites with."""
+    """The adapters that an inventory of the lab uses for the sites."""
 
     both = "both"
     semp = "solace-semp"

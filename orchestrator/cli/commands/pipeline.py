@@ -1,4 +1,4 @@
-"""``failover pipeline …``: questions about exports of both sites, answered by DuckDB here or by Spark."""
+"""``failover pipeline …``: answers questions about exports of both sites, with DuckDB on this machine or with Spark."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ Out = Annotated[
     str | None,
     typer.Option("--out", "-o", metavar="DIR", help="Also write report.json and the differences there (Parquet)."),
 ]
-# A longer or infinite time is a typing error.
+# The limit of the option. A longer or infinite time is a typing error.
 _YEAR_S = 366 * 86_400
 Skew = Annotated[
     float, typer.Option("--clock-skew", metavar="SECONDS", min=0, max=_YEAR_S, help="How far clocks may be apart.")

@@ -1,4 +1,4 @@
-"""``failover pipeline watch``: the readings that other commands keep, followed as they come."""
+"""``failover pipeline watch``: follows the readings that other commands keep."""
 
 from __future__ import annotations
 

@@ -103,7 +103,7 @@ def uncontrolled(
 
     tools = tools_of(context)
     say_connecting_to_move(tools, which, begin, site)
-    from orchestrator.cli.runs.start import start  # takes longer to load than all before
+    from orchestrator.cli.runs.start import start  # takes longer to load than all imports above
     from orchestrator.operations.runs.plan_moves import UncontrolledRequest, uncontrolled_plan
 
     request = UncontrolledRequest(
@@ -136,7 +136,7 @@ def restore(
 
     tools = tools_of(context)
     say_connecting_to_move(tools, which, begin, site)
-    from orchestrator.cli.runs.start import start  # takes longer to load than all before
+    from orchestrator.cli.runs.start import start  # takes longer to load than all imports above
     from orchestrator.operations.runs.plan_moves import RestoreRequest, recorded_options, restore_plan
 
     request = RestoreRequest(
@@ -206,12 +206,12 @@ def failback(
 
     tools = tools_of(context)
     say_connecting_to_move(tools, which, begin, site)
-    from orchestrator.cli.exports.evidence import TAKE, taken_evidence  # takes longer to load than all before
+    from orchestrator.cli.exports.evidence import TAKE, taken_evidence  # takes longer to load than all imports above
     from orchestrator.cli.runs.start import start
     from orchestrator.operations.runs.plan_moves import FailbackRequest, failback_plan
 
     def report(plan: ev.Plan) -> Path:
-        assert evidence is not None  # it is only asked for then
+        assert evidence is not None  # this function is only called with evidence
         return taken_evidence(tools, plan, as_json=begin.as_json) if str(evidence) == TAKE else evidence
 
     request = FailbackRequest(
@@ -236,7 +236,7 @@ def failback(
 
 
 def _moment(text: str) -> float:
-    """Seconds since the epoch of an ISO 8601 time; without a zone it is UTC."""
+    """Seconds since the epoch of an ISO 8601 time. A time without a zone is UTC."""
     try:
         moment = datetime.fromisoformat(text)
     except ValueError as error:

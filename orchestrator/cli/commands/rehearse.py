@@ -72,7 +72,7 @@ def rehearse(
 ) -> None:
     from orchestrator.cli.render.terminal import is_attended, say_unless
 
-    say_unless(as_json)("SIMULATED  making a copy of the pair")  # the modules that make it load slowly
+    say_unless(as_json)("SIMULATED  making a copy of the pair")  # printed first, because the next modules load slowly
     from orchestrator.cli.simulated.rehearse import run_rehearsal
     from orchestrator.cli.tools import tools as tools_of
     from orchestrator.operations.rehearsal.rehearse import RehearsalRequest

@@ -56,7 +56,7 @@ def repair(
 
     tools = tools_of(context)
     say_connecting_to_move(tools, which, begin, site)
-    from orchestrator.cli.runs.start import start  # takes longer to load than all before
+    from orchestrator.cli.runs.start import start  # takes longer to load than all imports above
     from orchestrator.operations.runs.plan_repair import RepairRequest, repair_plan
 
     request = RepairRequest(

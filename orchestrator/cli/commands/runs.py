@@ -1,4 +1,4 @@
-"""``failover runs …``: the record of what was done."""
+"""``failover runs …``: the records of runs."""
 
 from __future__ import annotations
 

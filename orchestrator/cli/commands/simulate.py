@@ -1,4 +1,4 @@
-"""``failover simulate``: the product itself over thousands of simulated runs, judged by its promises."""
+"""``failover simulate``: runs the product itself in thousands of simulated runs, and judges its promises."""
 
 from __future__ import annotations
 

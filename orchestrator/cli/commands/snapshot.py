@@ -1,4 +1,4 @@
-"""``failover snapshot``: what every queue and topic endpoint of a site holds, or dumps of AMPS tell, as Parquet."""
+"""``failover snapshot``: the messages of every queue and topic endpoint of a site, or of AMPS dumps, as Parquet."""
 
 from __future__ import annotations
 

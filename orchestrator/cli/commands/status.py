@@ -1,4 +1,4 @@
-"""``failover status``: the pairs as they are, read from both ends."""
+"""``failover status``: the present state of the pairs, read from both sites."""
 
 from __future__ import annotations
 
@@ -49,6 +49,6 @@ def status(
     form = form_of(output, as_json=as_json)
     if form in (Form.TEXT, Form.WIDE):
         say_connecting(tools, inventory, which.pair)
-    from orchestrator.cli.pairs.status import show_survey  # takes longer to load than all before
+    from orchestrator.cli.pairs.status import show_survey  # takes longer to load than all imports above
 
     raise typer.Exit(show_survey(tools, inventory, which.pair, form=form, every_s=every_s))

@@ -1,4 +1,4 @@
-"""``failover validate``: AMPS replication configurations checked against each other, before AMPS does it."""
+"""``failover validate``: checks AMPS replication configurations against each other, before AMPS does it."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from orchestrator.cli.options import InventoryFile
 
 
 class Format(StrEnum):
-    """What a validation is printed as."""
+    """The output formats of a validation."""
 
     TABLE = "table"
     JSON = "json"

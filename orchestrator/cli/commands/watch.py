@@ -1,4 +1,4 @@
-"""``failover watch``: the replication queue of the acting site, or AMPS instances, for as long as the mate is away."""
+"""``failover watch``: follows the replication queue of the acting site, or AMPS instances, while the mate is away."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def watch(
     inventory = tools.inventory(which.inventory)
     if not as_json:
         say_connecting(tools, inventory, which.pair)
-    from orchestrator.cli.pairs.watch import watch_pair  # takes longer to load than all before
+    from orchestrator.cli.pairs.watch import watch_pair  # takes longer to load than all imports above
     from orchestrator.operations.watch.request import WatchRequest
 
     request = WatchRequest(
@@ -74,7 +74,7 @@ def watch(
 
 
 def seconds_of(option: str, text: str, *, least: float | None = None) -> float:
-    """Seconds of ``10s``; nothing at all only where ``least`` is 0. Raises ``DefinitionError``."""
+    """The seconds of a text such as ``10s``. 0 is allowed only if ``least`` is 0. Raises ``DefinitionError``."""
     from orchestrator.model.runbook import parse_duration
 
     try:
@@ -87,8 +87,8 @@ def seconds_of(option: str, text: str, *, least: float | None = None) -> float:
 
 
 def moment_before(option: str, text: str, now: float) -> float:
-    """Seconds since the epoch of an ISO 8601 time (without a zone it is UTC), or of so long ago as ``7d`` says. Raises
-    ``DefinitionError``."""
+    """Seconds since the epoch of an ISO 8601 time, or of an age such as ``7d`` before ``now``. A time without a zone is
+    UTC. Raises ``DefinitionError``."""
     try:
         moment = datetime.fromisoformat(text)
     except ValueError:
@@ -97,7 +97,7 @@ def moment_before(option: str, text: str, now: float) -> float:
 
 
 def percent_of(option: str, text: str) -> float:
-    """80.0 of ``80%`` or ``80``. Raises ``DefinitionError``."""
+    """The number of a percentage: 80.0 for ``80%`` or ``80``. Raises ``DefinitionError``."""
     try:
         percent = float(text.removesuffix("%"))
     except ValueError:

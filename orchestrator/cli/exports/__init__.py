@@ -1,1 +1,1 @@
-"""Exports of sites, taken and compared from a terminal."""
+"""Takes and compares exports of sites from a terminal."""

@@ -1,4 +1,4 @@
-"""Runs ``failover compare``: reads both sites at the same time, reconciles them, shows the verdict first."""
+"""Runs ``failover compare``: reads both sites at the same time, reconciles them, and shows the verdict first."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class CompareRequest:
-    """What is asked, as typed."""
+    """The typed request."""
 
     pair: str | None
     services: tuple[str, ...]
@@ -39,7 +39,7 @@ class CompareRequest:
 def compare_pair(
     tools: Tools, inventory: Inventory, request: CompareRequest, spark: SparkOptions, *, as_json: bool
 ) -> int:
-    """Compare both sites of a pair and print the result. Returns the exit code: 0, or 4 when a person should look."""
+    """Compare both sites of a pair and print the result. Returns the exit code: 0, or 4 if a person should check it."""
     pair = pair_of(inventory, request.pair)
     with engine_installed():
         from pipeline.narrate import lines_of
@@ -67,7 +67,7 @@ def compare_pair(
 
 @contextmanager
 def _folder(out: str | None) -> Iterator[Path]:
-    """Where the exports go: kept in ``out``, or gone with the block."""
+    """The folder for the exports: ``out``, or a temporary folder that is removed after the block."""
     if out is not None:
         yield folder_here(out)
         return
@@ -77,7 +77,7 @@ def _folder(out: str | None) -> Iterator[Path]:
 
 @contextmanager
 def progress_of(sites: Sequence[str], *, shows: bool) -> Iterator[dict[str, Observe]]:
-    """An observer for each site: a bar each where there is a terminal, else a line now and then."""
+    """An observer for each site: a progress bar on a terminal, otherwise a line from time to time."""
     from rich.console import Console
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 

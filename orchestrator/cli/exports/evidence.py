@@ -1,4 +1,4 @@
-"""Takes the evidence for a fail-back at once: both sites are read, compared, and the report is kept with the state."""
+"""Takes the evidence for a fail-back at once. Both sites are read and compared, and the report is kept with the state."""
 
 from __future__ import annotations
 
@@ -19,8 +19,7 @@ _FOLDER = "evidence"
 
 
 def taken_evidence(tools: Tools, plan: ev.Plan, *, as_json: bool) -> Path:
-    """The report of a comparison that is made now, of the services and for the fail-over of ``plan``. Raises
-    ``FailoverError``."""
+    """The report of a new comparison, for the services and the fail-over of ``plan``. Raises ``FailoverError``."""
     run = None if plan.outage is None else plan.outage.run
     moment = iso(tools.clock.now()).replace(":", "").replace("-", "")
     folder = tools.state / _FOLDER / moment

@@ -1,4 +1,4 @@
-"""Runs ``failover pipeline watch`` and prints what comes of it."""
+"""Runs ``failover pipeline watch`` and prints its results."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _SHOWN_MAX = 20
 
 @dataclass(frozen=True, slots=True)
 class FollowRequest:
-    """What a person typed. ``every_s``: None to read what is there and end."""
+    """The typed request. ``every_s`` is None to read the existing readings and end."""
 
     readings: str
     checkpoint: str
@@ -40,7 +40,7 @@ class FollowRequest:
 def follow_readings(clock: Clock, request: FollowRequest, spark: SparkOptions, *, as_json: bool) -> int:
     """Follow the readings to the end, or until a person stops it.
 
-    Returns the exit code: 0, or 4 when an alarm is on, or a line came now that could not be used.
+    Returns the exit code: 0, or 4 if an alarm is active, or if a new line could not be used.
     """
     tell = say_unless(as_json)
     with engine_installed():
@@ -75,14 +75,14 @@ def follow_readings(clock: Clock, request: FollowRequest, spark: SparkOptions, *
 
 
 def _goes_on(state: State) -> str:
-    """Where it stood when it was stopped or killed."""
+    """The stored progress from which the watch continues after a stop or a kill."""
     alarming = sum(bool(course.alarms) for course in state.courses.values())
     totals = f"{counted(state.totals.lines, 'reading')} and {counted(state.totals.alerts, 'alert')}"
     return f"continues after {totals}; services with an alarm: {alarming:,} of {len(state.courses):,}"
 
 
 def _tell(batch: Batch, rules: Rules, *, shows_all: bool, as_json: bool) -> None:
-    """One batch: its alerts, then how the services stand that it had readings of."""
+    """Print one batch: its alerts, then the state of the services with readings in the batch."""
     from pipeline.watch.alerts import alert_line, standing_of
 
     for alert in batch.alerts:
@@ -100,7 +100,7 @@ def _tell(batch: Batch, rules: Rules, *, shows_all: bool, as_json: bool) -> None
 
 
 def _end(last: State, rules: Rules, code: int, *, as_json: bool) -> None:
-    """How it was at last, and what was counted since the checkpoint started."""
+    """Print the last state, and the counts since the checkpoint was started."""
     from pipeline.watch.alerts import standing_of
 
     courses = last.courses
@@ -134,7 +134,7 @@ _COUNTED = {
 
 
 def _show_services(state: State, keys: Sequence[Key], rules: Rules) -> None:
-    """A line for each service, or for those with an alarm; and how many others there are."""
+    """Print a line for each service, or for each service with an alarm, and the number of other services."""
     from pipeline.watch.alerts import standing_line
 
     alarming = [key for key in keys if state.courses[key].alarms]

@@ -1,4 +1,4 @@
-"""Runs ``failover pipeline history``, prints what it found, and keeps the forecast where a dry run finds it."""
+"""Runs ``failover pipeline history``, prints the result, and keeps the forecast for dry runs."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from orchestrator.reports.forecast import FEWEST, NAME, Forecast, encoded, read_
 def history(
     tools: Tools, names: Sequence[str], spark: SparkOptions, out: str | None, *, learn: bool, as_json: bool
 ) -> int:
-    """Put the history together and print it. Returns 0, or 4 when a file could not be used."""
+    """Make the history and print it. Returns 0, or 4 if a file could not be used."""
     say = say_unless(as_json)
     with engine_installed():
         from pipeline.commands import run_history
@@ -46,7 +46,7 @@ def history(
 
 
 def check_learns_more(path: Path, forecast: Forecast) -> None:
-    """Raises ``NotStarted`` where keeping ``forecast`` would replace more by less: what dry runs know stays."""
+    """Raises ``NotStarted`` if the stored forecast comes from more runs than ``forecast``. Then the stored one stays."""
     if not forecast.runs:
         raise NotStarted(
             f"no run was read, so {path} is left as it is",
@@ -55,7 +55,7 @@ def check_learns_more(path: Path, forecast: Forecast) -> None:
     try:
         kept = read_forecast(path)
     except DefinitionError:
-        return  # the stored file is no forecast: any forecast is better
+        return  # the stored file is no forecast, so any forecast is better
     if kept is not None and forecast.runs < kept.runs:
         raise NotStarted(
             f"{path} is of {counted(kept.runs, 'run')}, and {forecast.runs:,} were read now, so it is left as it is",
@@ -69,13 +69,13 @@ def check_learns_more(path: Path, forecast: Forecast) -> None:
 
 
 def _ranges(forecast: Forecast) -> int:
-    """How many ranges it has that dry runs read."""
+    """The number of ranges in the forecast that dry runs use."""
     seen = (*(one.seconds for one in forecast.steps), *(one.rate for one in forecast.drains))
     return sum(one.n >= FEWEST for one in seen)
 
 
 def learned(path: Path, forecast: Forecast) -> str:
-    """The outcome of keeping ``forecast`` at ``path``."""
+    """The sentence after ``forecast`` was stored at ``path``."""
     if forecast.tells:
         return f"dry runs read their ranges from {path} now"
     return f"{path} is kept, but tells dry runs nothing yet: no step was finished {FEWEST} times"

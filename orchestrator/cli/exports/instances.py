@@ -1,7 +1,7 @@
-"""Runs ``failover pipeline journals`` and ``sow`` and prints what they found.
+"""Runs ``failover pipeline journals`` and ``sow`` and prints the results.
 
-The keys of SOW topics come from an instance's own configuration where it lies beside its dumps. This file must never
-read a dump.
+The keys of SOW topics come from an instance's own configuration, if the configuration is beside its dumps. This module
+must never read a dump.
 """
 
 from __future__ import annotations
@@ -66,7 +66,7 @@ def _side(name: str, named: Definitions) -> SowSide:
 
 
 def _configured(name: str) -> Definitions:
-    """The keys that a configuration defines; a container of many topics has none that a dump could be matched by."""
+    """The keys that a configuration defines. A container of many topics has no key that could match a dump."""
     from adapters.amps.config.configuration import parse_instance, read_instance
     from pipeline.amps.instance import Topic
     from pipeline.amps.keys import Definition
@@ -75,7 +75,7 @@ def _configured(name: str) -> Definitions:
     place = Place.of(name).child(_CONFIGURATION)
     if not place.exists() or place.is_directory():
         return {}
-    # Elsewhere it is read by itself: what it includes stays there.
+    # In a remote place only the configuration itself is read, without the files that it includes.
     elsewhere = None if place.is_local else parse_instance(place.read().decode("utf-8", "replace"), place.name)
     return {
         Topic(one.name, one.message_type): Definition(one.keys, one.key_domain, one.key_generator)

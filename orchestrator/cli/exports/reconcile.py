@@ -1,4 +1,4 @@
-"""Runs ``failover pipeline reconcile`` and prints what it found."""
+"""Runs ``failover pipeline reconcile`` and prints the result."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from orchestrator.errors import DefinitionError
 from orchestrator.model.findings import Finding, Level, worst
 
 FINDINGS = 4
-# What the extra brings, by the names that are imported.
+# The libraries of the extras, by their imported names.
 _PARQUET = {"pyarrow": "PyArrow"}
 _ENGINES = {"pyspark": "Spark", "py4j": "Spark", "duckdb": "DuckDB", **_PARQUET}
 
 
 @dataclass(frozen=True, slots=True)
 class ReconcileRequest:
-    """What is asked, as typed."""
+    """The typed request."""
 
     active: str | None
     failover_at: str | None
@@ -32,13 +32,13 @@ class ReconcileRequest:
 
 
 def engine_installed() -> AbstractContextManager[None]:
-    """Within this block, which runs an engine, a missing library of the extras is one sentence."""
+    """A block that runs an engine. A missing library of the extras becomes one sentence."""
     hint = "install failover[duckdb], which needs no Java, or failover[spark], which needs Java 17 or newer"
     return _installed(_ENGINES, hint)
 
 
 def parquet_installed() -> AbstractContextManager[None]:
-    """Within this block, which writes Parquet without an engine, a missing library of the extras is one sentence."""
+    """A block that writes Parquet without an engine. A missing library of the extras becomes one sentence."""
     return _installed(_PARQUET, "install failover[duckdb] or failover[spark]; this needs no Java")
 
 
@@ -63,7 +63,7 @@ def reconcile_exports(
     *,
     as_json: bool,
 ) -> int:
-    """Compare two exports and print the result. Returns the exit code: 0, or 4 when a person should look."""
+    """Compare two exports and print the result. Returns the exit code: 0, or 4 if a person should check it."""
     with engine_installed():
         from pipeline.ask import Ask
         from pipeline.commands import run_reconcile
@@ -92,5 +92,5 @@ def reconcile_exports(
 
 
 def code_for(findings: tuple[Finding, ...]) -> int:
-    """4 when something is wrong, or could not be told."""
+    """The exit code: 4 if a finding is an error or unknown, else 0."""
     return FINDINGS if worst(findings) in (Level.ERROR, Level.UNKNOWN) else 0

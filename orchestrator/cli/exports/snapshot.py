@@ -1,4 +1,4 @@
-"""Takes a snapshot: one site's messages, from its adapter into an export. Must never change a device."""
+"""Takes a snapshot: reads one site's messages through its adapter into an export. It must never change a device."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ _EVERY_S = 2.0
 def take_snapshot(
     tools: Tools, inventory: Inventory, request: SnapshotRequest, out: str, *, as_json: bool
 ) -> Manifest:
-    """Read the site into the directory ``out`` and say how much there was. Raises ``FailoverError``; the same call
-    resumes where it stopped."""
+    """Read the site into the directory ``out`` and print the amounts. Raises ``FailoverError``. The same call resumes
+    where it stopped."""
     with parquet_installed():
         observe = _say_progress(tools.clock, say_unless(as_json))
         manifest = collect_site(tools, inventory, request, folder_here(out), observe)
@@ -44,7 +44,8 @@ def _say_progress(clock: Clock, say: Callable[[str], None]) -> Callable[[Progres
 
 
 def every_few_seconds(clock: Clock) -> Callable[[], bool]:
-    """Is it time to say again how far it is? So long as that was reported whenever this was true."""
+    """A function that returns True every few seconds, when the progress is to be printed again. The caller must print it
+    each time."""
     next_at = clock.now() + _EVERY_S
 
     def is_time() -> bool:
@@ -58,7 +59,7 @@ def every_few_seconds(clock: Clock) -> Callable[[], bool]:
 
 
 def summary_of(manifest: Manifest, out: str) -> dict[str, object]:
-    """What --json shows."""
+    """The output of --json."""
     return {
         "simulated": manifest.simulated,
         "site": manifest.site,
@@ -71,7 +72,7 @@ def summary_of(manifest: Manifest, out: str) -> dict[str, object]:
 
 
 def show_manifest(manifest: Manifest, out: str, *, as_json: bool) -> None:
-    """How much there was, and what was not read in full."""
+    """Print the amounts, and the endpoints that were not read in full."""
     if as_json:
         show_json({"result": {**summary_of(manifest, out), "exit_code": 0}})
         return

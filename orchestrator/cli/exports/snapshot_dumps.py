@@ -1,4 +1,4 @@
-"""Takes a snapshot from dumps that were copied here. Must never speak to an instance."""
+"""Takes a snapshot from dumps that were copied to this machine. It must never connect to an instance."""
 
 from __future__ import annotations
 
@@ -32,8 +32,8 @@ def take_snapshot_of_dumps(
     *,
     as_json: bool,
 ) -> int:
-    """Read the dumps into the directory ``out`` and say how much there was. Returns the exit code: 0, or 4 when a part
-    of them could not be read. Raises ``FailoverError``; the same call resumes where it stopped."""
+    """Read the dumps into the directory ``out`` and print the amounts. Returns the exit code: 0, or 4 if a part of them
+    could not be read. Raises ``FailoverError``. The same call resumes where it stopped."""
     site = site_of(inventory, request)
     family = known_family(tools, site)
     if not offering(family).reads_dumps():
@@ -50,13 +50,13 @@ def take_snapshot_of_dumps(
         manifest = collect_dumps(
             found, folder_here(out), job, tools.clock, observe=_say_progress(tools.clock, say_unless(as_json))
         )
-    assert manifest.dumps is not None  # it was made of dumps
+    assert manifest.dumps is not None  # the snapshot was made from dumps
     _show(manifest, manifest.dumps, out, as_json=as_json)
     return FINDINGS if manifest.dumps.unread else 0
 
 
 def _places(dumps: Sequence[str], services: Sequence[str]) -> dict[str, str]:
-    """Where the dumps of each service's instance are. Raises ``DefinitionError``."""
+    """The place of the dumps of each service's instance. Raises ``DefinitionError``."""
     places: dict[str, str] = {}
     for text in dumps:
         name, equals, place = text.partition("=")

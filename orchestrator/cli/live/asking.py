@@ -1,4 +1,4 @@
-"""How a question reaches an operator and a typed line comes back: line by line, or in the pane of the live view."""
+"""Shows a question to an operator and returns the typed line: line by line, or in the pane of the live view."""
 
 from __future__ import annotations
 
@@ -19,52 +19,54 @@ _LINE_MAX = 4096
 
 
 class Asking(Protocol):
-    """Where a question is put."""
+    """A place for questions."""
 
     def shown(self) -> AbstractContextManager[None]:
-        """The place is the question's, for the length of the block."""
+        """Reserve the place for one question during the block."""
         ...
 
     def forget_typed(self) -> None:
-        """What was typed before is no answer."""
+        """Discard the text typed before the question."""
         ...
 
     def say(self, text: str) -> None:
-        """A line of the question."""
+        """Show a line of the question."""
         ...
 
     def choices(self, meanings: Mapping[Answer, str]) -> None:
-        """What can be answered, and what each means."""
+        """Show the possible answers with their meanings."""
         ...
 
     def clock(self, text: str) -> None:
-        """For how long no site serves, at this moment."""
+        """Show for how long no site has served."""
         ...
 
     def terms(self, text: str) -> None:
-        """How long there is to answer, and what happens then: said again and again while the question is open."""
+        """Show the time left for an answer, and what happens after it. The caller repeats this while the question is
+        open."""
         ...
 
     def prompt(self, text: str) -> None:
-        """A line is typed behind ``text`` from now on."""
+        """Start a new input line with ``text``."""
         ...
 
     def typed(self, within: float) -> tuple[bool, str | None]:
-        """Is there a line by then, in seconds, and which; None: there will be none any more."""
+        """Wait up to ``within`` seconds for a line. Returns whether there is one, and the line. The line is None if the
+        terminal is gone."""
         ...
 
     def leave(self, text: str) -> None:
-        """The last word of a question that is no longer asked; it stays on the screen."""
+        """Show the last line of a question that is no longer asked. The line stays on the screen."""
         ...
 
 
 class LineAsking:
-    """On stderr, a line at a time, with the line that the terminal hands over. ``quiet`` tells the screen to leave the
-    terminal alone. ``stdin``: where a person types, if not at the process's own."""
+    """Asks on stderr, line by line, and reads whole lines from the terminal. ``quiet`` tells the screen to write nothing
+    meanwhile. ``stdin`` replaces the process's own input."""
 
     def __init__(self, quiet: Callable[[bool], None], stdin: TextIO | None = None) -> None:
         self._quiet, self._stdin = quiet, stdin or sys.stdin
-        self._lines: deque[str] = deque()  # typed, and not handed over yet
+        self._lines: deque[str] = deque()  # typed, and not returned yet
         self._has_terms = False
 
     @contextmanager
@@ -92,7 +94,7 @@ class LineAsking:
         say(text)
 
     def terms(self, text: str) -> None:
-        if not self._has_terms:  # a line that is typed on is not disturbed
+        if not self._has_terms:  # a repeated text would disturb the input line
             self._has_terms = True
             say(text)
 
@@ -120,7 +122,7 @@ class LineAsking:
 
 
 class PaneAsking:
-    """In the pane below the table, which is redrawn meanwhile."""
+    """Asks in the pane below the table. The table is redrawn meanwhile."""
 
     def __init__(self, screen: LiveScreen) -> None:
         self._screen = screen
@@ -144,7 +146,7 @@ class PaneAsking:
         self._screen.pane.choices(_explained(meanings), f"  answers: {', '.join(meanings)}")
 
     def clock(self, text: str) -> None:
-        """The table above has it, and its clock runs."""
+        """Show nothing, because the table above shows the running clock."""
 
     def terms(self, text: str) -> None:
         self._screen.pane.terms(text)

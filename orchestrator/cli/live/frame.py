@@ -1,6 +1,6 @@
-"""One picture of the live view: header, rows that fit, totals, the question, the keys. Plain text with styles.
+"""One frame of the live view: header, the rows that fit, totals, the question, the keys. Plain text with styles.
 
-It is drawn several times a second, so it makes its lines itself: a table of rich takes ten times as long.
+A frame is drawn several times a second, so this module makes the lines itself. A table of rich takes ten times as long.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _STATE_STYLE = {
     DONE: GOOD,
 }
 
-_WIDE, _TITLE_LEAST = 120, 20  # cells: of a wide terminal, and of a title that says something
+_WIDE, _TITLE_LEAST = 120, 20  # in cells: the width of a wide terminal, and the shortest useful title
 
 Span = tuple[str, str]
 Line = Sequence[Span]
@@ -37,7 +37,7 @@ Line = Sequence[Span]
 
 @dataclass(frozen=True, slots=True)
 class Signs:
-    """Characters, as far as the terminal's encoding has them."""
+    """The characters for signs. A terminal whose encoding lacks them gets other ones."""
 
     dots: str = "…"
     full: str = "━"
@@ -51,14 +51,14 @@ PLAIN = Signs("...", "#", ".", ">", "*")
 
 @dataclass(slots=True)
 class Frame:
-    """The lines of one picture."""
+    """The lines of one frame."""
 
     lines: list[Line] = field(default_factory=list)
     width: int = 80
     dots: str = "…"
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
-        """As rich wants it."""
+        """The frame in the form that rich requires."""
         for line in self.lines:
             left = self.width
             for text, style in line:
@@ -72,7 +72,7 @@ class Frame:
 
 @dataclass(frozen=True, slots=True)
 class Columns:
-    """How wide each column is; 0: it is left out."""
+    """The width of each column. 0 means that the column is left out."""
 
     service: int
     step: int
@@ -86,8 +86,8 @@ class Columns:
 
 
 def columns_for(width: int, longest: int) -> Columns:
-    """Columns that fit in ``width``; ``longest``: the widest name of a service. The name, the outage and the state come
-    first, then the others, as far as there is room."""
+    """The columns that fit in ``width``. ``longest`` is the width of the widest service name. The name, the outage and
+    the state get room first, then the other columns."""
     wide = width >= _WIDE
     service, outage, state = min(longest, max(12, width * 2 // 5)), 8 if wide else 6, 28 if wide else 14
     rest = width - service - outage - state - 2
@@ -113,7 +113,7 @@ def heading(at: Columns) -> Line:
 
 
 def row_line(row: Row, name: str, at: Columns, steps: int, slo: float, signs: Signs, *, is_here: bool) -> Line:
-    """One service; ``name``: as it is called here."""
+    """The line of one service. ``name`` is its displayed name."""
     spans: list[Span] = [(_left(name, at.service), "reverse" if is_here else "")]
     if at.step:
         spans.append((f" {_right(f'{row.step}/{steps}' if row.step else '-', at.step)}", ""))
@@ -132,8 +132,8 @@ def row_line(row: Row, name: str, at: Columns, steps: int, slo: float, signs: Si
 
 
 def shortened(names: Sequence[str], width: int, dots: str) -> dict[str, str]:
-    """Each name in ``width`` cells. Those that are too wide are cut where most of them stay different: at the end, in the
-    middle, or at the start."""
+    """Each name in ``width`` cells. Names that are too wide are cut at the end, in the middle, or at the start. The cut
+    is made where most of the names stay different."""
     shown = {name: presentable(name) for name in names}
     long = [name for name in names if width_of(shown[name]) > width]
     half = (width - len(dots)) // 2
@@ -146,7 +146,7 @@ def shortened(names: Sequence[str], width: int, dots: str) -> dict[str, str]:
 
 
 def totals_line(totals: Totals, left: str, slo: float) -> str:
-    """All services in a sentence. ``left``: what their queues hold, in words."""
+    """The totals of all services in a sentence. ``left`` is the content of their queues in words."""
     parts = [f"{totals.done:,} of {totals.services:,} done"]
     parts += [f"{totals.asking:,} ask"] if totals.asking else []
     parts += [f"{totals.troubled:,} in trouble"] if totals.troubled else []
@@ -159,7 +159,7 @@ def totals_line(totals: Totals, left: str, slo: float) -> str:
 
 
 def folded(texts: Iterable[str], width: int) -> Iterator[str]:
-    """The lines, broken at blanks, with their indent kept."""
+    """The lines, broken at blanks. The parts keep the indent."""
     for text in texts:
         if width_of(text) <= width:
             yield text
@@ -174,12 +174,12 @@ def folded(texts: Iterable[str], width: int) -> Iterator[str]:
 
 
 def width_of(text: str) -> int:
-    """How many cells of a terminal it takes: some characters take two."""
+    """The number of terminal cells of ``text``. Some characters take two cells."""
     return len(text) if text.isascii() else cell_len(text)
 
 
 def cut(text: str, width: int, dots: str) -> str:
-    """What fits into so many cells."""
+    """``text``, cut to at most ``width`` cells."""
     if width_of(text) <= width:
         return text
     room = max(0, width - len(dots))
@@ -187,7 +187,7 @@ def cut(text: str, width: int, dots: str) -> str:
 
 
 def _tail(text: str, width: int) -> str:
-    """The end of it, as far as so many cells hold it."""
+    """The last part of ``text`` that fits in ``width`` cells."""
     while width_of(text) > width:
         text = text[1:]
     return text

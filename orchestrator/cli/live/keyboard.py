@@ -1,6 +1,7 @@
-"""Keys, one by one, while something is redrawn: a thread reads the terminal, which neither echoes nor waits for Enter.
+"""Reads single keys while a table is redrawn. A thread reads the terminal without echo and without waiting for Enter.
 
-Ctrl-C stays the signal that it is. Whoever starts it must ``stop`` it, or the shell afterwards shows nothing typed.
+Ctrl-C still sends its signal. The program that starts the keyboard must ``stop`` it. Otherwise the shell shows no typed
+text afterwards.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from typing import Any
 
 _CHECKED_EVERY = 0.1
 _READ = 1024
-# What a terminal sends for keys that are no characters.
+# The sequences that a terminal sends for keys without a character.
 _SEQUENCES = {
     "\x1b[A": "up",
     "\x1b[B": "down",
@@ -41,7 +42,7 @@ _SEQUENCES = {
 
 
 class Keyboard:
-    """``press`` is called from its thread with each key: a character, or a name such as ``up``; ``lost`` once the
+    """Calls ``press`` from its thread with each key: a character, or a name such as ``up``. The key is ``lost`` if the
     terminal is gone."""
 
     def __init__(self, press: Callable[[str], None]) -> None:
@@ -52,14 +53,14 @@ class Keyboard:
         self._thread = threading.Thread(target=self._run, name="keyboard", daemon=True)
 
     def start(self) -> bool:
-        """Read from now on. False where there is no terminal to read from."""
+        """Start reading. Returns False if there is no terminal."""
         if not self.take():
             return False
         self._thread.start()
         return True
 
     def take(self) -> bool:
-        """The terminal hands over each key, until it is given back. False where there is none."""
+        """Switch the terminal to single keys, until ``give_back``. Returns False if there is no terminal."""
         try:
             self._before = termios.tcgetattr(self._fd)
             tty.setcbreak(self._fd, termios.TCSADRAIN)
@@ -68,19 +69,19 @@ class Keyboard:
         return True
 
     def stop(self) -> None:
-        """The terminal as it was. May be called from a signal handler, and more than once."""
+        """Stop reading and restore the terminal. A signal handler may call it, also more than once."""
         self._is_stopped = True
         self.give_back()
 
     def give_back(self) -> None:
-        """The terminal as it was; what is typed is read again once it is taken."""
+        """Restore the terminal. Typed keys are read again after the next ``take``."""
         before, self._before = self._before, None
         if before is not None:
             with suppress(termios.error):
                 termios.tcsetattr(self._fd, termios.TCSADRAIN, before)
 
     def forget_typed(self) -> None:
-        """What was typed and is not read yet."""
+        """Discard keys that were typed and not read yet."""
         with suppress(termios.error):
             termios.tcflush(self._fd, termios.TCIFLUSH)
 
@@ -101,7 +102,7 @@ class Keyboard:
 
 
 def keys_in(text: str) -> list[str]:
-    """The keys that a terminal sent as ``text``. A sequence that is not known is left out; Esc alone is ``escape``."""
+    """The keys that a terminal sent as ``text``. Unknown sequences are left out. Esc alone is ``escape``."""
     keys: list[str] = []
     while text:
         if text[0] == "\x1b":

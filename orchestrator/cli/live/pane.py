@@ -1,6 +1,6 @@
-"""The lines below the table in which a question is put and answered, while the rows above continue. One line is edited.
+"""The lines below the table for a question and its answer. The rows above are still redrawn. One line is edited.
 
-Keys go here while a question is open, until Tab gives them to the table.
+While a question is open, the pane gets the keys, until Tab gives them to the table.
 """
 
 from __future__ import annotations
@@ -10,17 +10,17 @@ from collections import deque
 from collections.abc import Callable
 
 _LINE_MAX = 4096
-_HEAD, _EDITED = 2, 2  # lines: the first of a question that is too long, the last of what is typed
-_QUESTION_LEAST = 2  # lines of a question: it goes before how long there is to answer
+_HEAD, _EDITED = 2, 2  # in lines: the shown start of a too long question, and the shown end of the typed text
+_QUESTION_LEAST = 2  # the fewest lines of a question; below this, the time left to answer is left out
 
 
 class Pane:
-    """What a question shows, and what is typed at it. Used from the desk's thread and from the keyboard's."""
+    """The lines of a question and the typed answer. The desk's thread and the keyboard's thread use it."""
 
     def __init__(self) -> None:
         self._changed = threading.Condition()
         self._lines: list[str] = []
-        self._brief: dict[str, str] = {}  # lines that are others where room is short; empty: left out
+        self._brief: dict[str, str] = {}  # shorter lines for little room; empty: left out
         self._terms = ""
         self._prompt: str | None = None
         self._buffer = ""
@@ -35,12 +35,12 @@ class Pane:
 
     @property
     def takes_keys(self) -> bool:
-        """Is a line edited?"""
+        """Is there an input line?"""
         return self._prompt is not None
 
     def shown(self, height: int, fold: Callable[[list[str]], list[str]] = list) -> list[str]:
-        """The lines of the pane, at most ``height``: the question, and the end of the line that is edited. ``fold``
-        breaks lines that are too long."""
+        """The lines of the pane, at most ``height``: the question, and the end of the input line. ``fold`` breaks lines
+        that are too long."""
         with self._changed:
             edited = [] if self._prompt is None else fold([f"{self._prompt}{self._buffer}"])[-_EDITED:]
             terms = fold([self._terms] if self._terms else [])
@@ -49,45 +49,45 @@ class Pane:
             if len(lines) > kept:
                 brief = [self._brief.get(line, line) for line in self._lines]
                 lines = fold([line for line in brief if line])
-            # What it is about stays, and the answers, which come last, however often it was answered wrongly.
+            # The first lines (the subject) and the last lines (the answers) stay, also after many wrong answers.
             head = max(1, min(_HEAD, kept // 3))
             lines = lines if len(lines) <= kept else [*lines[:head], *lines[len(lines) - kept + head :]]
             return [*lines, *edited]
 
     def say(self, line: str) -> None:
-        """One more line."""
+        """Add one line."""
         with self._changed:
             self._lines.append(line)
 
     def choices(self, lines: list[str], brief: str) -> None:
-        """What can be answered, a line each; ``brief``: all of them in one line, where room is short."""
+        """Add the possible answers, one line each. ``brief`` has all of them in one line, for little room."""
         with self._changed:
             self._lines += lines
             self._brief = dict.fromkeys(lines, "") | {lines[0]: brief}
 
     def show(self, lines: list[str]) -> None:
-        """These lines in place of all others; none: it is closed."""
+        """Replace all lines. Without lines the pane is closed."""
         with self._changed:
             self._lines = lines
 
     def terms(self, text: str) -> None:
-        """How long there is to answer, in place of what was said before: right above the line that is edited."""
+        """Replace the line with the time left to answer. It is right above the input line."""
         with self._changed:
             self._terms = text
 
     def ask(self, prompt: str) -> None:
-        """Edit a line from now on."""
+        """Start an input line."""
         with self._changed:
             self._prompt, self._buffer, self.has_keys = prompt, "", True
 
     def close(self) -> None:
-        """The question is gone, with what was typed at it."""
+        """Remove the question and the typed text."""
         with self._changed:
             self._lines, self._terms, self._prompt, self._buffer, self.has_keys = [], "", None, "", False
             self._typed.clear()
 
     def press(self, key: str) -> None:
-        """A key, while the pane has the keys."""
+        """Handle a key while the pane has the keys."""
         with self._changed:
             if key == "lost":
                 self._is_lost = True
@@ -106,7 +106,8 @@ class Pane:
             self._changed.notify_all()
 
     def typed(self, within: float) -> tuple[bool, str | None]:
-        """Is there a line by then, and which; None: there will be none any more."""
+        """Wait up to ``within`` seconds for a line. Returns whether there is one, and the line. The line is None if the
+        terminal is gone."""
         with self._changed:
             self._changed.wait_for(lambda: self._typed or self._is_lost, timeout=within)
             return (True, self._typed.popleft()) if self._typed else (self._is_lost, None)

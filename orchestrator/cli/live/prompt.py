@@ -1,6 +1,6 @@
-"""The desk: where a person at the terminal decides what the runbook leaves to people.
+"""The desk: asks the person at the terminal the questions that the runbook leaves to people.
 
-What is asked of many services in the same words is put once, and answered for all of them.
+If many services ask in the same words, the question is asked once, and the answer is for all of them.
 """
 
 from __future__ import annotations
@@ -37,8 +37,8 @@ MEANING: dict[Answer, str] = {
     "deny": "the run does not start; nothing is changed",
     "break-glass": "start without the approvals of others; recorded with your name and reason",
 }
-# What an answer does where no operator gives it: a word may be none of the question's own answers, such as to roll back
-# where each transaction is asked about.
+# The effect of the unattended answer. It may be none of the question's own answers, such as a rollback at a question
+# about each transaction.
 _ALONE: dict[Answer, str] = {
     "wait": "the run keeps waiting",
     "revert": "it is rolled back, at once",
@@ -46,22 +46,22 @@ _ALONE: dict[Answer, str] = {
     "stop": "it stops here, and `failover resume` continues it",
     "deny": "it is denied, at once",
 }
-# How often a waiting question is checked for having become moot, seconds.
+# Seconds between checks whether a waiting question is still open.
 _CHECK_EVERY = 0.2
-# How many seconds the end of a run waits for its question to leave the screen. A terminal that was stopped (Ctrl-S)
-# must not hold back the report.
+# Seconds that the end of a run waits until its question has left the screen. A stopped terminal (Ctrl-S) must not delay
+# the report.
 _CLOSE_WITHIN = 2.0
-# Answers that mean something for this moment only, and need no reason.
+# Answers that have only a temporary effect, and need no reason.
 _FOR_NOW = ("wait", "retry", "stop")
 
 _Key = tuple[str, str, str | None]  # lane, gate, item
-_Words = tuple[str, str | None, tuple[Answer, ...], str]  # what makes two questions the same
+_Words = tuple[str, str | None, tuple[Answer, ...], str]  # two questions with the same words are the same
 
 
 class TerminalPrompter:
-    """Puts questions through ``asking``. Also an observer: a question that answers itself meanwhile is withdrawn, also
-    while it waits behind another one. ``run`` is as it is when the desk is set up, with the questions that are open.
-    ``outage``: by service, the clock of an outage that continues, or empty. ``now``: seconds since the epoch."""
+    """Asks questions through ``asking``. It is also an observer: if a question is answered or withdrawn meanwhile, it is
+    removed, also while it waits behind another question. ``run`` is the state at the start, with its open questions.
+    ``outage`` returns the clock of a service's present outage, or empty. ``now`` is in seconds since the epoch."""
 
     def __init__(
         self,
@@ -77,11 +77,11 @@ class TerminalPrompter:
         self._open: dict[_Key, ev.GateOpened] = {
             (lane.service, gate.gate, gate.item): gate for lane in run.lanes.values() for gate in lane.gates
         }
-        self._closed: dict[_Key, str] = {}  # by whom, or why, those that are no longer asked
+        self._closed: dict[_Key, str] = {}  # why a question is no longer asked
         self._shared: dict[_Key, tuple[ev.GateOpened, ev.Ruling]] = {}  # answered with another service's question
         self._of_all: dict[
             _Words, ev.Ruling
-        ] = {}  # answers to what is asked once, for services that come to it later
+        ] = {}  # answers to questions that are asked once, for services that reach the question later
         self._busy = threading.Lock()  # held while a question is on the screen
 
     def __call__(self, record: ev.Record, run: Run) -> None:
@@ -91,14 +91,14 @@ class TerminalPrompter:
                 self._open[(lane, record.event.gate, record.event.item)] = record.event
             case ev.GateDecided() | ev.GateWithdrawn():
                 key = lane, record.event.gate, record.event.item
-                self._closed[key] = _closed(record.event)  # first: the other thread may read both at any instant
+                self._closed[key] = _closed(record.event)  # first, because the other thread may read both at any time
                 self._open.pop(key, None)
             case ev.LaneEnded() | ev.RevertStarted() | ev.Escalated():
                 self._open = {key: gate for key, gate in self._open.items() if key[0] != lane}
 
     def ask(self, service: str, gate: ev.GateOpened) -> ev.Ruling | None:
-        """Put the question, unless its answer is known from another service's; None when it became moot, perhaps before
-        its turn came, or no operator answers any more."""
+        """Ask the question, unless another service's answer also answers it. None if the question is no longer open,
+        perhaps before its turn, or if no operator answers any more."""
         with self._busy:
             if not self._is_open(service, gate):
                 return None
@@ -110,8 +110,8 @@ class TerminalPrompter:
                 return self._ruling(service, gate)
 
     def close(self) -> None:
-        """This process no longer leads the run: withdraw the question on the screen, with its reason, before
-        returning."""
+        """Withdraw the question on the screen, with the reason, because this process no longer leads the run. Returns
+        after the question has left the screen, or after ``_CLOSE_WITHIN`` seconds."""
         for key in list(self._open):
             self._closed[key] = "this question stays open; `failover resume` asks it again"
         self._open = {}
@@ -125,12 +125,13 @@ class TerminalPrompter:
         return self._of_all.get(_words(service, gate)) if self._is_asked_once(gate) else None
 
     def _is_asked_once(self, gate: ev.GateOpened) -> bool:
-        """Does the runbook ask it of every service in the same words? Such a question is about the site, as its fence."""
+        """Does the runbook ask every service this question in the same words? Such a question is about the site, for
+        example about its fence."""
         asks = next((step.ask for step in self._plan.runbook.steps if step.id == gate.step), None)
         return asks is not None and asks.gate == gate.gate and gate.item is None and gate.at_risk is None
 
     def _same(self, service: str, gate: ev.GateOpened) -> Mapping[str, ev.GateOpened]:
-        """The services that ask the same now, with their questions; this one comes first."""
+        """The services that ask the same question now, with their questions. ``service`` comes first."""
         words = _words(service, gate)
         others = {
             key[0]: one for key, one in list(self._open.items()) if key[0] != service and _words(key[0], one) == words
@@ -178,7 +179,7 @@ class TerminalPrompter:
         return None
 
     def _is_for_all(self, service: str, gate: ev.GateOpened, many: int) -> bool | None:
-        """Whether the answer is for all who ask the same. None: the question became moot."""
+        """Is the answer for all services with the same question? None if the question is no longer open."""
         self._asking.say(
             f"  {many} services ask the same. Enter: this answer is for all {many}; o: only for {service}"
         )
@@ -201,7 +202,7 @@ class TerminalPrompter:
         self._asking.terms(self._terms(service, gate))
 
     def _terms(self, service: str, gate: ev.GateOpened) -> str:
-        """How long there is to answer, what happens without an answer, and how many questions wait behind this one."""
+        """The time left to answer, the effect of no answer, and the number of waiting questions."""
         limit, follows = self._limit(service, gate)
         if limit is None:
             until = "no time limit"
@@ -213,7 +214,7 @@ class TerminalPrompter:
         return f"  {until}; if this terminal closes, {alone}{more}"
 
     def _limit(self, service: str, gate: ev.GateOpened) -> tuple[float | None, str]:
-        """When the question is taken out of an operator's hands, in the record's time, and what follows."""
+        """The time at which the question closes without an answer, by the record's clock, and the effect in words."""
         if gate.approval is not None:
             return gate.approval.expires_at, "it is denied"
         lane = self._run.lanes.get(service)
@@ -221,12 +222,12 @@ class TerminalPrompter:
         return (due_at(self._run) if may_return else None), f"it is rolled back ({BY})"
 
     def _say_outage(self, service: str) -> None:
-        """What it costs to think."""
+        """Show the present outage, because it grows until the answer."""
         if clock := self._outage(service):
             self._asking.clock(f"  {clock}")
 
     def _answer(self, what: str, service: str, gate: ev.GateOpened) -> str | None:
-        """One line typed; None when the question became moot or the terminal is gone."""
+        """One typed line. None if the question is no longer open or the terminal is gone."""
         self._asking.prompt(f"  {what}> ")
         while self._is_open(service, gate):
             self._asking.terms(self._terms(service, gate))
@@ -238,7 +239,7 @@ class TerminalPrompter:
         return None
 
     def _is_open(self, service: str, gate: ev.GateOpened) -> bool:
-        """Is this very question asked now, and no other of its name?"""
+        """Is exactly this question open, and not another question with the same name?"""
         return self._open.get((service, gate.gate, gate.item)) == gate
 
 
@@ -253,6 +254,6 @@ def _closed(event: ev.GateDecided | ev.GateWithdrawn) -> str:
 
 
 def _match(typed: str, choices: tuple[Answer, ...]) -> Answer | None:
-    """The choice typed whole, or by a prefix that fits only one."""
+    """The choice that was typed in full, or by a prefix that fits only one choice."""
     fits = [choice for choice in choices if typed and choice.startswith(typed.lower())]
     return fits[0] if len(fits) == 1 else None

@@ -1,4 +1,4 @@
-"""What the live view says of each service: step, queue, rate, outage, state. A reader of the run; it draws nothing."""
+"""The values of the live view for each service: step, queue, rate, outage, state. This module draws nothing."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from orchestrator.core.run import Run
 from orchestrator.model import events as ev
 from orchestrator.model.readings import is_backlog
 
-# Seconds without an active site from which on the outage is red, if nothing else is asked for.
+# Default: an outage of this many seconds or more is red.
 OUTAGE_SLO_S = 30.0
 
-# What needs an operator first, then what is in trouble, then what runs, what has not started, what is done.
+# The ranks: services that need an operator, then services in trouble, running, not started, and done.
 ASKS, STOPPED, TROUBLE, LATE, ROLLING_BACK, RUNS, ENDED, WAITS, DONE = range(9)
-# Seconds without progress of a drain from which on it is in trouble: longer than the longest pause between readings.
+# A drain without progress for this many seconds is in trouble. It is longer than the longest pause between readings.
 _NO_PROGRESS_S = 10.0
 _READ_TWICE = 2
 _ENDS: Mapping[ev.Outcome, int] = {
@@ -34,9 +34,9 @@ _GOES: Mapping[str, str] = {"reverting": "rolling back", "escalating": "escalate
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One service. ``step`` from 1, 0: not started; ``done``: the part of a drain that is over, None where nothing
-    drains; ``outage``: seconds without an active site, None while one serves. ``rank``: how soon it needs an
-    operator."""
+    """One service. ``step`` counts from 1, and 0 means not started. ``done`` is the finished part of a drain, or None
+    without a drain. ``outage`` is in seconds without an active site, or None while a site serves. ``rank``: a lower
+    rank needs an operator sooner."""
 
     service: str
     rank: int
@@ -60,14 +60,14 @@ class Totals:
     running: int
     asking: int
     troubled: int
-    ended: int  # otherwise than done: reverted, refused, escalated
+    ended: int  # ended without done: reverted, refused, escalated
     queue: float | None
     rate: float | None
     over_slo: int
 
 
 def row_of(run: Run, service: str, position: Position, full: float | None, now: float, slo: float) -> Row:
-    """The row of one service. ``full``: what the queue was when its drain started; ``now``: seconds since the epoch."""
+    """The row of one service. ``full`` is the queue at the start of its drain. ``now`` is in seconds since the epoch."""
     lane, steps = run.lanes[service], run.plan.runbook.steps
     is_under_way = not lane.ended and lane.step < len(steps)
     seen = forecast(lane.gauge) if is_under_way else None
@@ -114,7 +114,7 @@ def _state(run: Run, lane: Lane, now: float) -> tuple[int, str]:
 
 
 def _drains(run: Run, lane: Lane) -> bool:
-    """Does it wait for a backlog that is not empty?"""
+    """Does the lane wait for a backlog that is not empty?"""
     if lane.step >= len(run.plan.runbook.steps) or not lane.gauge or not lane.gauge[-1][1]:
         return False
     progress = run.plan.runbook.steps[lane.step].progress
@@ -122,9 +122,9 @@ def _drains(run: Run, lane: Lane) -> bool:
 
 
 def _interrupted(run: Run, lane: Lane, now: float) -> str:
-    """Since when, and when an operator is asked about it."""
+    """The state of an interrupted lane: the time since its guard broke, and the time until an operator is asked."""
     since = lane.guard_broke_at if lane.waiting_since is None else lane.waiting_since
-    assert since is not None  # its guard is broken
+    assert since is not None  # the lane's guard is broken
     step = run.plan.runbook.steps[lane.step] if lane.step < len(run.plan.runbook.steps) else None
     rule = None if step is None else step.when_guard_breaks
     left = 0.0 if rule is None else rule.grace - (now - since)
@@ -132,7 +132,8 @@ def _interrupted(run: Run, lane: Lane, now: float) -> str:
 
 
 def _without_progress(run: Run, lane: Lane, now: float) -> tuple[int, str] | None:
-    """A drain whose number has not fallen for long, though nothing says why; None while it falls, or is not read."""
+    """The state of a drain whose number has not fallen for ``_NO_PROGRESS_S``. None while the number falls, or if it was
+    not read twice."""
     still = now - lane.moved_at
     rule = run.plan.runbook.steps[lane.step].when_stalled
     if rule is None or len(lane.gauge) < _READ_TWICE or still < _NO_PROGRESS_S:
@@ -141,7 +142,7 @@ def _without_progress(run: Run, lane: Lane, now: float) -> tuple[int, str] | Non
 
 
 def _asks_first(left: float, what: str) -> str:
-    """What comes next stands first: a narrow terminal cuts the end."""
+    """The state with the time until the question at its start, because a narrow terminal cuts the end."""
     return f"asks in {seconds(left)}, {what}" if left >= 1 else what
 
 
@@ -169,7 +170,7 @@ def totals_of(rows: Iterable[Row], slo: float) -> Totals:
 
 
 Key = Callable[[Row], tuple[float, ...]]
-# How rows can be sorted; what comes first needs an operator most.
+# The orders of rows. The first row needs an operator most.
 ORDERS: Mapping[str, Key] = {
     "attention": lambda row: (row.rank, -(row.outage or 0.0), -(row.queue or 0.0)),
     "outage": lambda row: (-(row.outage or -1.0), row.rank),
@@ -180,7 +181,7 @@ ORDERS: Mapping[str, Key] = {
 
 
 def chosen(rows: Iterable[Row], order: str, wanted: str) -> list[Row]:
-    """The rows whose service, state or step has ``wanted`` in it, sorted."""
+    """The rows whose service, state or step contains ``wanted``, sorted."""
     word, kept = wanted.lower(), list(rows)
     if word:
         kept = [row for row in kept if word in f"{row.service} {row.state} {row.title}".lower()]

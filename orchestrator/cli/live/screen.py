@@ -1,4 +1,4 @@
-"""What is seen on a terminal while a run continues: lines for what happened, and below them the table that is redrawn."""
+"""The terminal output while a run continues: lines for events, and below them a table that is redrawn."""
 
 from __future__ import annotations
 
@@ -26,17 +26,17 @@ from orchestrator.model import events as ev
 from orchestrator.reports.wording import both_active, direction, sentence
 
 _NARROWEST = 40
-# Of many services: what was silent for so long is a line again.
+# With many services, repeated words are a new line only after this time without them.
 _AGAIN_AFTER_S = 10.0
-# How often it is drawn. Many services take longer to draw, and are read as a whole.
+# The drawings a second, by number of services. Many services take longer to draw, and are read as a whole.
 _PER_SECOND = ((100, 4.0), (500, 2.0))
 
 
 class LiveScreen:
-    """Lines for what happened, and a table of all services that is redrawn, with a clock while no site is known to serve.
+    """Lines for events, and a redrawn table of all services, with a clock while no site is known to serve.
 
-    ``positions`` has taken each record before; ``now``: seconds since the epoch; ``slo``: seconds without an active site
-    from which on that is red. ``takes_keys``: an operator can filter, sort and answer.
+    ``positions`` must take each record first. ``now`` is in seconds since the epoch. An outage of ``slo`` seconds or more
+    is red. ``takes_keys``: an operator can filter, sort and answer.
     """
 
     def __init__(
@@ -55,13 +55,13 @@ class LiveScreen:
         self.pane = Pane()
         self._view = View(positions, slo, self._signs, self.pane)
         self._began: dict[str, float] = {}
-        self._told_at: dict[str, float] = {}  # when a service last reported something in these words
+        self._told_at: dict[str, float] = {}  # the time when a service last used these words
         self._said: set[tuple[str, str | None, str]] = set()
         self._lock = threading.Lock()
         self._moving: Live | None = None
         self._quiet = self._lost = False
-        self.is_muted = False  # what happened earlier makes the table, and no lines
-        self._held: list[Text] = []  # lines that came while the terminal was left alone
+        self.is_muted = False  # earlier events only update the table, without lines
+        self._held: list[Text] = []  # lines that came while the screen was quiet
         self._keyboard = Keyboard(self._press) if takes_keys and is_attended() else None
         self._view.has_keys = self._keyboard is not None and self._keyboard.start()
         if not self._view.has_keys:
@@ -71,12 +71,12 @@ class LiveScreen:
 
     @property
     def has_keys(self) -> bool:
-        """Can a question be put in the pane?"""
+        """Can the pane show a question?"""
         return self._keyboard is not None
 
     def __call__(self, record: ev.Record, run: Run) -> None:
         if self._lost:
-            return  # reported once: repeated at every event it would fill the record
+            return  # reported once, because a report at every event would fill the record
         try:
             self._show(record, run)
         except OSError:  # the terminal is gone
@@ -99,7 +99,7 @@ class LiveScreen:
                 self._lane_event(record.lane, record, run)
 
     def quiet(self, yes: bool) -> None:
-        """Leave the terminal alone while something else is written to it."""
+        """Write nothing while another part of the program writes to the terminal."""
         with self._lock, self._unless_lost():
             self._quiet = yes
             if yes:
@@ -110,7 +110,7 @@ class LiveScreen:
                 self._moving = self._started()
 
     def close(self) -> None:
-        """Show what is held back, take the table away, and give the terminal back."""
+        """Show the delayed lines, remove the table, and restore the terminal."""
         self.release()
         say_through(None)
         with self._lock, self._unless_lost():
@@ -119,13 +119,13 @@ class LiveScreen:
             self._run = None
 
     def release(self) -> None:
-        """No key is read any more, and the terminal is as it was. A signal handler may call it."""
+        """Stop reading keys and restore the terminal. A signal handler may call it."""
         if self._keyboard is not None:
             self._keyboard.stop()
 
     def suspend(self) -> None:
-        """Ctrl-Z: stop this process, with the terminal as it was; draw again once it is continued. Not in a signal
-        handler, which may have come while a line is written."""
+        """Ctrl-Z: restore the terminal and stop this process. Draw again when the process continues. A signal handler
+        must not call it, because the handler may have interrupted the writing of a line."""
         self.quiet(True)
         if self._keyboard is not None:
             self._keyboard.give_back()
@@ -135,17 +135,17 @@ class LiveScreen:
         self.quiet(False)
 
     def say(self, text: str) -> None:
-        """A line that stays, from any thread."""
+        """Print a line that stays. Any thread may call it."""
         with self._lock, self._unless_lost():
             self._put(Text(presentable(text)))
 
     def forget_typed(self) -> None:
-        """What was typed before a question was put is no answer to it."""
+        """Discard the text typed before a question was shown."""
         if self._keyboard is not None:
             self._keyboard.forget_typed()
 
     def redraw(self) -> None:
-        """Now, not later: an operator types."""
+        """Draw at once, because an operator types."""
         moving = self._moving
         if moving is not None:
             with self._unless_lost():
@@ -168,8 +168,8 @@ class LiveScreen:
             self._lost = True
 
     def _started(self) -> Live:
-        """The table, from now on. A new one each time: one that is started again takes away as many lines as it had when
-        it was stopped, which by then are others."""
+        """Start a new table. A restarted table would erase as many lines as it had when it was stopped, but other lines
+        are there by then."""
         assert self._run is not None
         moving = Live(
             get_renderable=self._picture,
@@ -184,7 +184,7 @@ class LiveScreen:
         return moving
 
     def _picture(self) -> Frame:
-        """It takes no lock: it is called while a line is printed."""
+        """The present frame. It takes no lock, because it is called while a line is printed."""
         run = self._run
         if run is None:
             return Frame()
@@ -204,7 +204,7 @@ class LiveScreen:
     def _own_event(self, record: ev.Record, run: Run) -> None:
         if isinstance(record.event, ev.RunStarted):
             self._put(Text(presentable(self._view.title), style="bold"))
-        if not isinstance(record.event, ev.RunFinished):  # the report that follows says it
+        if not isinstance(record.event, ev.RunFinished):  # the report that follows has the outcome
             self._print(record, run, "")
 
     def _lane_event(self, service: str, record: ev.Record, run: Run) -> None:
@@ -215,9 +215,9 @@ class LiveScreen:
         match event:
             case ev.StepStarted():
                 self._began[service] = record.at
-                self._view.full.pop(service, None)  # another step counts something else
+                self._view.full.pop(service, None)  # another step counts other things
             case ev.Observed():
-                if event.gauge is not None and run.lanes[service].gauge:  # without one the wait is over
+                if event.gauge is not None and run.lanes[service].gauge:  # without a gauge the wait is over
                     self._view.full.setdefault(service, event.gauge)
             case ev.StepDone():
                 if is_few:
@@ -234,13 +234,13 @@ class LiveScreen:
                     self._print(record, run, service)
 
     def _is_news(self, text: str, service: str, at: float) -> bool:
-        """What many services report in the same words is one line; the table has all of them."""
+        """Are these words new? If many services report the same words, only the first is a line. The table has all."""
         words = text.replace(service, "")
         last, self._told_at[words] = self._told_at.get(words, -_AGAIN_AFTER_S), at
         return at - last >= _AGAIN_AFTER_S
 
     def _is_new(self, gate: str, item: str | None, why: str) -> bool:
-        """The same question of many services is one line."""
+        """Is this question new? If many services ask the same question, only the first is a line."""
         key = (gate, item, why)
         is_new = key not in self._said
         self._said.add(key)
@@ -257,7 +257,7 @@ class LiveScreen:
         if text is None:
             return
         who = f"{service}  " if service and len(run.lanes) > 1 else ""
-        if isinstance(record.event, ev.StepFailed | ev.StepSkipped):  # nothing above says which
+        if isinstance(record.event, ev.StepFailed | ev.StepSkipped):  # no earlier line names the step
             text = f"{_named(record.event, run)}: {text}"
         alarm = _is_alarm(record.event)
         clock = outage_of(record, run, self._positions) if alarm or isinstance(record.event, ev.RunPaused) else ""
@@ -279,7 +279,7 @@ class LiveScreen:
 
 
 def per_second(services: int) -> float:
-    """How often the table of so many services is drawn."""
+    """The drawings a second of a table with this number of services."""
     return next((rate for most, rate in _PER_SECOND if services <= most), 1.0)
 
 
@@ -289,7 +289,7 @@ def _title(record: ev.Record, run: Run) -> str:
 
 
 def _named(event: ev.StepStarted | ev.StepDone | ev.StepFailed | ev.StepSkipped, run: Run) -> str:
-    """``[3/7] Drain the replication queue``: the step that the event is of."""
+    """The step of the event, such as ``[3/7] Drain the replication queue``."""
     return f"{step_of(event, run)}{run.plan.runbook.steps[run.plan.runbook.index_of(event.step)].title}"
 
 

@@ -1,6 +1,6 @@
-"""What the live view shows at this moment: which rows, in which order, from where on, or one service. Keys change it.
+"""The state of the live view: the shown rows, their order and first row, or one opened service. Keys change it.
 
-It draws nothing and reads no clock: ``picture`` makes a frame of what it is given.
+This module draws nothing and reads no clock. ``picture`` makes a frame from its arguments.
 """
 
 from __future__ import annotations
@@ -33,13 +33,13 @@ from orchestrator.core.run import Run
 from orchestrator.engine.deadline import due_at
 from orchestrator.model.families import amount
 
-_PANE_LEAST = 6  # a question has up to two thirds of the room, and never fewer lines than this
+_PANE_LEAST = 6  # the fewest lines for a question; it gets up to two thirds of the room
 
 
 @dataclass(slots=True)
 class View:
-    """``title``: the first line. ``full``: what each queue was when its drain started. ``told``: the newest events of
-    each service, in words."""
+    """``title`` is the first line. ``full`` is the length of each queue at the start of its drain. ``told`` are the
+    newest events of each service, in words."""
 
     positions: Positions
     slo: float
@@ -50,17 +50,17 @@ class View:
     told: dict[str, tuple[str, ...]] = field(default_factory=dict)
     order: str = "attention"
     wanted: str = ""
-    typing: bool = False  # of the filter
+    typing: bool = False  # is the filter being typed?
     top: int = 0
-    here: str | None = None  # the service that is selected
+    here: str | None = None  # the selected service
     opened: str | None = None
     has_keys: bool = False
     _listed: Sequence[str] = ()
     _height: int = 1
-    _names: tuple[int, dict[str, str]] = (0, {})  # as they fit into so many cells
+    _names: tuple[int, dict[str, str]] = (0, {})  # the width in cells, and the names shortened to it
 
     def press(self, key: str) -> None:
-        """A key of the table."""
+        """Handle a key of the table."""
         if self.typing:
             self._filter(key)
         elif key == "/":
@@ -102,7 +102,7 @@ class View:
         rows = rows_of(run, self.positions, self.full, now, self.slo)
         shown = chosen(rows, self.order, self.wanted)
         self._listed = [row.service for row in shown]
-        most = height - 3 - self.has_keys  # the title, the heading and a row are always there
+        most = height - 3 - self.has_keys  # the title, the heading and one row are always shown
         below = self._below(run, rows, shown, now, width, most)
         room = max(1, height - len(below) - 2 - self.has_keys)
         body = self._one(run, self.opened, now, width, room) if self.opened else self._table(run, shown, width, room)
@@ -128,8 +128,8 @@ class View:
     def _below(
         self, run: Run, rows: Sequence[Row], shown: Sequence[Row], now: float, width: int, most: int
     ) -> list[Line]:
-        """What follows the rows: the selected one in words, the totals, the outage, the question. Where a terminal is too
-        low for all of them, the last ones stay."""
+        """The lines below the rows: the selected service in words, the totals, the outage, the question. If there is too
+        little room, the last lines stay."""
         totals = totals_of(rows, self.slo)
         left = "" if totals.queue is None else f"{amount(round(totals.queue), run.plan.runbook.family)} queued"
         lines: list[Line] = []
@@ -165,7 +165,7 @@ class View:
         return "  ".join(key for key in keys if key)
 
     def _one(self, run: Run, service: str, now: float, width: int, room: int) -> list[Line]:
-        """One service: its steps, and what happened last."""
+        """The lines of one service: its steps and its last events."""
         lane, steps = run.lanes[service], run.plan.runbook.steps
         texts = [
             f"{service}: {lane.outcome or lane.status}{f': {lane.reason or lane.failure}' if lane.reason else ''}"
@@ -190,7 +190,7 @@ def _time_left(run: Run, now: float) -> str:
 
 
 def _in_words(run: Run, service: str, now: float) -> str:
-    """Where the service is, in words."""
+    """The present step of the service and what it waits for, in words."""
     lane, steps = run.lanes[service], run.plan.runbook.steps
     if lane.ended or lane.step >= len(steps) or lane.status == "ready":
         return ""

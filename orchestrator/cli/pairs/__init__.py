@@ -1,1 +1,1 @@
-"""Pairs that are checked, watched and guarded from a terminal."""
+"""Checks, watches and guards pairs from a terminal."""

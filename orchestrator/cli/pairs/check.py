@@ -1,4 +1,4 @@
-"""What ``failover check`` prints of the pairs, and of what earlier checks found."""
+"""The output of ``failover check``: the state of the pairs, or the results of earlier checks."""
 
 from __future__ import annotations
 
@@ -45,10 +45,10 @@ def run_check(
     explain: Path | None = None,
     as_json: bool,
 ) -> int:
-    """Check the pairs, store and print what was found; keep the readings where ``readings`` says, and in ``explain`` what
-    they were made of.
+    """Check the pairs, and store and print the findings. Keep the readings in ``readings``, and the exchanges that they
+    were made from in ``explain``.
 
-    Returns the exit code: 0, or 4 beyond notes.
+    Returns the exit code: 0, or 4 if there is a finding above a note.
     """
     samples = SampleStore(tools, inventory, readings, "check")
     explaining = None if explain is None else Explaining(tools, inventory, explain)
@@ -122,7 +122,7 @@ def _print(found: Readiness, could: Mapping[str, Sequence[Ability]]) -> None:
     for line in lines_of(table):
         show_document(line)
     table = plain_table("service", *found.service_checks)
-    # Those with findings first: of many services the others may leave the screen.
+    # Services with findings come first, because with many services the others may leave the screen.
     for service in sorted(pair.services, key=lambda service: not matter(_own(found, service))):
         table.add_row(service, *(presentable(cells[service, check]) for check in found.service_checks))
     show_document("")
@@ -142,7 +142,7 @@ def _conclusion(found: Readiness) -> str:
 
 
 def _because(found: Readiness) -> str:
-    """How many of its services, and what is in the way of the others."""
+    """The number of services that could be moved, and the findings that prevent the others."""
     pair = found.pair
     good = sum(found.could_move(service) for service in pair.services)
     counts = Counter(finding.level for finding in found.findings)
@@ -164,14 +164,14 @@ def _mark(finding: Finding | None) -> str:
 
 @dataclass(slots=True)
 class _Group:
-    """Findings that say the same of several sites or services."""
+    """Findings with the same code for several sites or services."""
 
     first: Finding
     messages: list[str]
 
 
 def finding_lines(findings: Sequence[Finding]) -> Iterator[str]:
-    """What was found, the worst first, the same thing of many services once; each with what to do."""
+    """The findings with their hints, the worst first. A finding of many services is printed once."""
     groups: dict[tuple[str, str], _Group] = {}
     for finding in sorted(findings, key=lambda one: _ORDER.index(one.level)):
         group = groups.setdefault((finding.code, finding.level), _Group(finding, []))
@@ -191,7 +191,8 @@ def finding_lines(findings: Sequence[Finding]) -> Iterator[str]:
 
 
 def show_last(tools: Tools, inventory: Inventory, only: str | None, *, as_json: bool) -> int:
-    """Print what is stored, without asking a device. Returns 0, or 4 beyond notes or for a service never checked."""
+    """Print the stored results, without connecting to a device. Returns 0, or 4 if there is a finding above a note, or a
+    service that was never checked."""
     known = known_checks(tools, inventory, pairs_of(inventory, only))
     simulated, now = tools.is_simulated(inventory), tools.clock.now()
     code = FINDINGS if any(one is None or matter(one.findings) for one in known.values()) else 0

@@ -1,6 +1,6 @@
-"""The first line of a command that reads devices: which ones it connects to. An operator waits for them.
+"""The first line of a command that reads devices. It names the devices, because an operator has to wait for them.
 
-It is said before the rest of the program is loaded, so this module loads only what the names need.
+The line is printed before the rest of the program is loaded, so this module loads only the code for the names.
 """
 
 from __future__ import annotations
@@ -22,25 +22,26 @@ if TYPE_CHECKING:
 
 
 def say_connecting(tools: Tools, inventory: Inventory, only: str | None) -> None:
-    """On a terminal only. Raises ``DefinitionError`` for a pair that is none."""
+    """Print the line, on a terminal only. Raises ``DefinitionError`` for an unknown pair."""
     if not sys.stderr.isatty():
         return
     say_cut(_line(tools, inventory, (name for pair in pairs_of(inventory, only) for name in pair.sites)))
 
 
 def say_connecting_to_move(tools: Tools, which: Selection, begin: Beginning, site: str | None) -> None:
-    """Of a command that moves services, before its plan is made. With a key it is not yet clear that it connects to
-    any. Raises ``DefinitionError`` where the services are not those of one pair, ``site`` is the one that was named."""
+    """Print the line of a command that moves services, before its plan is made. With a key nothing is printed, because
+    the command may connect to no device. ``site`` is the named site. Raises ``DefinitionError`` if the services do not
+    belong to one pair."""
     if begin.as_json or begin.key is not None:
         return
-    inventory = replace(tools, tell=lambda _: None).inventory(which.inventory)  # planning says what is odd about it
+    inventory = replace(tools, tell=lambda _: None).inventory(which.inventory)  # planning prints its warnings
     _, pair = services_of(inventory, which)
     if site is None or site in pair.sites:
         say(_line(tools, inventory, pair.sites))
 
 
 def say_connecting_for(plan: ev.Plan, *, as_json: bool) -> None:
-    """Of a command that leads a run of ``plan``."""
+    """Print the line of a command that leads a run of ``plan``."""
     if not as_json:
         say(_words(plan.simulated, plan.inventory, (plan.source, plan.target)))
 

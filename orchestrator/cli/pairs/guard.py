@@ -1,4 +1,4 @@
-"""``failover guard`` on the screen: asks once, shows what the guard reports, and how it ended."""
+"""``failover guard`` on the screen: asks once, shows the reports of the guard, and shows how it ended."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _REFUSED = 3
 
 
 def guard_site(tools: Tools, inventory: Inventory, request: GuardRequest, *, yes: bool, as_json: bool) -> int:
-    """Guard until the site is safe, or an operator stops it. Returns the exit code."""
+    """Guard the site until it is safe, or until an operator stops the guard. Returns the exit code."""
     simulated = tools.is_simulated(inventory)
     screen = _Screen(request.site, simulated=simulated, as_json=as_json)
 
@@ -47,14 +47,14 @@ def guard_site(tools: Tools, inventory: Inventory, request: GuardRequest, *, yes
 
 
 class _Screen:
-    """What an operator, or a machine, sees of one guard."""
+    """The output of one guard, for an operator or a machine."""
 
     def __init__(self, site: str, *, simulated: bool, as_json: bool) -> None:
         self._site, self._simulated, self._as_json = site, simulated, as_json
         self._marker = "SIMULATED  " if simulated else ""
 
     def confirm(self, what: str) -> None:
-        """Raises ``typer.Exit`` where the operator does not agree."""
+        """Ask the operator to confirm. Raises ``typer.Exit`` if the operator does not agree."""
         if not is_attended() or self._as_json:
             raise DefinitionError(
                 "no terminal: cannot ask for confirmation", hint="add --yes to start without asking"
@@ -65,7 +65,7 @@ class _Screen:
             raise typer.Exit(_REFUSED)
 
     def take(self, event: GuardReport | GuardFailed) -> None:
-        """One thing that the guard reports."""
+        """Show one report of the guard."""
         if isinstance(event, GuardFailed):
             say_error(str(event.error), hint=event.error.hint)
             return
@@ -77,7 +77,7 @@ class _Screen:
             show(f"{at[11:19]}Z {self._marker}{self._site}: {event.text}")
 
     def end(self, guard: Guard) -> int:
-        """How it ended, and what comes next; the exit code."""
+        """Show how the guard ended, and the next action. Returns the exit code."""
         result = guard.result()
         if self._as_json:
             body = {"simulated": self._simulated, "site": self._site, "message": result.text}

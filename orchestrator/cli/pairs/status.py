@@ -1,4 +1,4 @@
-"""``failover status``: shows how the pairs are, once or continuously."""
+"""``failover status``: shows the state of the pairs, once or continuously."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ from orchestrator.operations.runtime import Tools
 def show_survey(
     tools: Tools, inventory: Inventory, only: str | None, *, form: Form, every_s: float | None = None
 ) -> int:
-    """Print the state of the pairs; with ``every_s`` continuously, that many seconds apart, until it is stopped.
+    """Print the state of the pairs once. With ``every_s``, repeat it every ``every_s`` seconds until it is stopped.
 
-    Returns the exit code of the last reading: 0, or 4 when something is wrong or unknown.
+    Returns the exit code of the last reading: 0, or 4 if something is wrong or unknown.
     """
     found = looks(tools, inventory, only)
     simulated = tools.is_simulated(inventory)
@@ -34,7 +34,7 @@ def show_survey(
         for look in found:
             code = look.exit_code
             paper.put(look.rows, look.held, tools.clock.now(), code)
-            look.remember()  # it is shown first: a person waits for it
+            look.remember()  # stored after it is shown, because a person waits for it
             if every_s is None:
                 break
             tools.clock.sleep(every_s)
@@ -42,7 +42,7 @@ def show_survey(
 
 
 class _Paper:
-    """Where the table goes: redrawn in its place on a terminal, one after the other elsewhere, or as data."""
+    """Shows the tables: redrawn in place on a terminal, otherwise one after the other, or as data."""
 
     def __init__(self, simulated: bool, *, form: Form, redraws: bool) -> None:
         self._simulated, self._form, self._redraws = simulated, form, redraws
@@ -59,7 +59,7 @@ class _Paper:
             self._live.stop()
 
     def put(self, rows: Sequence[Row], held: OpenRuns, at: float, code: int) -> None:
-        """Show one check, taken at that time; ``code`` is the exit code if it is the last."""
+        """Show one reading of the pairs, taken at ``at``. ``code`` is the exit code if this is the last one."""
         look = {
             "simulated": self._simulated,
             "at": iso(at),
@@ -82,7 +82,7 @@ class _Paper:
 
 
 def _table(rows: Sequence[Row], *, is_wide: bool) -> list[str]:
-    """A table for each family that there is."""
+    """A table for each family in the rows."""
     lines: list[str] = []
     for family in dict.fromkeys(row.family for row in rows):
         those = [row for row in rows if row.family == family]

@@ -1,5 +1,5 @@
-"""Keeps what was read: the newest of each reading in the journal, and all of them where ``--readings`` asks for it. That
-this fails stops no reading."""
+"""Keeps the readings: the newest of each kind in the journal, and all of them in the folder of ``--readings``. A failure
+to keep a reading does not stop the command."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from orchestrator.operations.runtime import Tools
 
 
 class SampleStore:
-    """What one command reads of the sites of ``inventory``. Without a directory only the newest of it is kept."""
+    """Keeps the readings of one command from the sites of ``inventory``. Without a folder only the newest are kept."""
 
     def __init__(self, tools: Tools, inventory: Inventory, folder: Path | None, by: By) -> None:
         scrub = tools.secrets.redactor.scrub_data
@@ -34,7 +34,7 @@ class SampleStore:
         simulated: bool,
         mate: str,
     ) -> None:
-        """Keep one round; what keeps it from that is reported once, and again when it has become another cause."""
+        """Keep one round of readings. A failure is reported once, and again if its cause changes."""
         remember(self._tools, self._sites[site], answers, services, at)
         if self._folder is None:
             return

@@ -1,4 +1,4 @@
-"""What ``failover validate`` prints, and how its options are read."""
+"""The output of ``failover validate``, and the reading of its options."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from validator.validate import run_validate, validate
 
 @dataclass(frozen=True, slots=True)
 class ValidationRequest:
-    """The options of the command, as they were typed."""
+    """The typed options of the command."""
 
     paths: Sequence[Path]
     form: str
@@ -46,17 +46,17 @@ class ValidationRequest:
 
 
 def print_schema() -> None:
-    """The JSON Schema of ``--json``."""
+    """Print the JSON Schema of ``--json``."""
     show_document(json.dumps(report_schema(), indent=2, ensure_ascii=False))
 
 
 def print_validation(request: ValidationRequest) -> int:
-    """Prints the report and returns the exit code. Raises ``DefinitionError`` for what cannot be read."""
+    """Prints the report and returns the exit code. Raises ``DefinitionError`` for a file that cannot be read."""
     return _print(run_validate(request.paths, options_of(request)), request)
 
 
 def print_live_validation(tools: Tools, inventory: Inventory, request: ValidationRequest) -> int:
-    """The same of the configurations that the inventory's instances serve of themselves."""
+    """The same as ``print_validation``, for the configurations that the inventory's instances return."""
     from orchestrator.operations.live_configurations import instances_of
 
     if request.paths or request.rolling:
@@ -89,7 +89,7 @@ def _table(report: ValidationReport, request: ValidationRequest) -> str:
 
 
 def options_of(request: ValidationRequest) -> ValidateOptions:
-    """The options of the validation. Raises ``DefinitionError`` for one that cannot be read."""
+    """The options of the validation. Raises ``DefinitionError`` for an invalid option."""
     hosts: dict[str, tuple[str, ...]] = {}
     for name, value in _pairs("--host", "INSTANCE=HOST", request.host):
         hosts[name] = (*hosts.get(name, ()), value)
@@ -111,7 +111,7 @@ def options_of(request: ValidationRequest) -> ValidateOptions:
 
 
 def read_topics(path: Path) -> Iterator[TopicName]:
-    """A file of topics: on each line a name, blanks, and a message type; ``#`` starts a comment line.
+    """The topics of a file. Each line has a name, blanks, and a message type. ``#`` starts a comment line.
 
     Raises ``DefinitionError`` (file, line).
     """

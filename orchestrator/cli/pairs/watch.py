@@ -1,4 +1,4 @@
-"""``failover watch`` on the screen: shows what each round finds, and how the watch ended."""
+"""``failover watch`` on the screen: shows the result of each round, and the end of the watch."""
 
 from __future__ import annotations
 
@@ -29,8 +29,8 @@ from orchestrator.operations.watch.watch import watch_of
 def watch_pair(
     tools: Tools, inventory: Inventory, request: WatchRequest, readings: Path | None, *, as_json: bool
 ) -> int:
-    """Follow the services until an operator stops it. ``readings``: where to keep every reading. Returns the exit code:
-    0, or that of the last suspension's run."""
+    """Follow the services until an operator stops the watch. ``readings`` is the folder for all readings. Returns the
+    exit code: 0, or the exit code of the run of the last suspension."""
     screen = _Screen(tools.clock, simulated=tools.is_simulated(inventory), as_json=as_json)
 
     def lead(plan: ev.Plan) -> int:
@@ -44,14 +44,14 @@ def watch_pair(
 
 
 class _Screen:
-    """What an operator, or a machine, sees of one watch."""
+    """The output of one watch, for an operator or a machine."""
 
     def __init__(self, clock: Clock, *, simulated: bool, as_json: bool) -> None:
         self._clock, self._simulated, self._as_json = clock, simulated, as_json
         self._marker = "SIMULATED  " if simulated else ""
 
     def take(self, event: WatchEvent) -> None:
-        """One thing that the watch reports."""
+        """Show one event of the watch."""
         if isinstance(event, TargetRead):
             self._target(event)
         elif isinstance(event, PositionRead):
@@ -65,7 +65,7 @@ class _Screen:
             show_json({**self._head(event.at, event.service), "site": event.site, "happened": [what]})
 
     def end(self, result: WatchResult) -> int:
-        """How it ended; the exit code."""
+        """Show how the watch ended. Returns the exit code."""
         if result.interrupted is not None:
             sentence, hint = result.interrupted
             say_error(sentence, hint=hint)

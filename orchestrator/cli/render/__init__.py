@@ -1,1 +1,1 @@
-"""What is seen on a terminal."""
+"""The output on a terminal."""

@@ -9,7 +9,8 @@ from orchestrator.documents.abilities import Ability
 
 
 def abilities_lines(by_site: Mapping[str, Sequence[Ability]], title: str) -> Iterator[str]:
-    """A row for each procedure, a column for each site; then the reasons for those that are not plainly possible."""
+    """A row for each procedure and a column for each site. Then the reasons for procedures that are not plainly
+    possible."""
     table = plain_table(title, *by_site)
     columns = list(by_site.values())
     for row in zip(*columns, strict=True):

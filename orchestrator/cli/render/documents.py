@@ -1,4 +1,4 @@
-"""What ``failover runbook …`` and ``failover inventory …`` print."""
+"""The output of ``failover runbook …`` and ``failover inventory …``."""
 
 from __future__ import annotations
 
@@ -40,16 +40,16 @@ from orchestrator.operations.procedure import step_lines
 from orchestrator.schemas import schemas
 from proof.exploration.search import Exploration
 
-# Of an inventory: options are the adapter's own, and a person may have written a secret into one.
+# Hidden parts of an inventory. The adapter defines its options, and a person may have written a secret into one.
 _UNTOLD: Any = {"hooks": True, "sites": {"__all__": {"options": True, "also": {"__all__": {"options"}}}}}
 
 
 def print_runbooks(*, as_json: bool) -> None:
-    """Name and summary of each shipped runbook."""
+    """Print name and summary of each shipped runbook."""
     for name in shipped_runbooks():
         try:
             summary = load_runbook(name).summary
-        except DefinitionError as error:  # one of a third party's does not block the others
+        except DefinitionError as error:  # a bad runbook of a third party must not hide the others
             summary = f"cannot be used: {error}"
         if as_json:
             show_json({"runbook": name, "summary": summary})
@@ -58,7 +58,7 @@ def print_runbooks(*, as_json: bool) -> None:
 
 
 def print_runbook(source: str, *, as_json: bool) -> None:
-    """The steps of a runbook, in words or as they are read from its file."""
+    """Print the steps of a runbook, in words or as JSON."""
     runbook = load_runbook(source)
     if as_json:
         show_json(runbook.model_dump(mode="json"))
@@ -71,8 +71,8 @@ def print_runbook(source: str, *, as_json: bool) -> None:
 
 
 def lint_runbook_file(source: str, adapters: Sequence[str], *, as_json: bool) -> int:
-    """Print what is found in a runbook for a site with these adapters; none: the simulated ones of its family. Returns 0,
-    2 (unreadable) or 4 (an error, or something that could not be judged)."""
+    """Print the findings of a runbook for a site with these adapters. Without ``adapters``, the simulated adapters of its
+    family are used. Returns 0, 2 (unreadable) or 4 (an error, or a part that could not be judged)."""
     definition = read_runbook(source)
     if definition.value is None:
         return _print_findings(definition.findings, as_json=as_json, unreadable=True)
@@ -109,7 +109,7 @@ def lint_runbook_file(source: str, adapters: Sequence[str], *, as_json: bool) ->
 
 
 def _print_abilities(runbook: Runbook, declared: type[Adapter], names: str, *, as_json: bool) -> None:
-    """The procedures that are possible with these adapters: this runbook first, then those of the product."""
+    """Print the procedures that are possible with these adapters: this runbook first, then the product's procedures."""
     own = [] if runbook.runbook in shipped_runbooks() else list(abilities([runbook], declared, declared))
     found = [*own, *all_abilities(procedures_of(runbook.family), declared, declared)]
     if as_json:
@@ -120,7 +120,7 @@ def _print_abilities(runbook: Runbook, declared: type[Adapter], names: str, *, a
 
 
 def _print_walk(walk: Exploration, together: Mapping[int, Exploration]) -> None:
-    """How each promise is broken, step by step, and how much was checked."""
+    """Print the steps that break each promise, and the extent of the exploration."""
     for one in [*walk.found, *(one for both in together.values() for one in both.found)]:
         show(f"how it comes to {one.rule}:")
         for line in steps_of(one):
@@ -132,8 +132,8 @@ def _print_walk(walk: Exploration, together: Mapping[int, Exploration]) -> None:
 
 
 def lint_inventory_file(file: Path, *, as_json: bool) -> int:
-    """Print what is found in an inventory, and in its use of the families in the folder beside it. Returns 0, 2
-    (unreadable) or 4 (an error)."""
+    """Print the findings of an inventory, with the families in the folder beside it. Returns 0, 2 (unreadable) or 4 (an
+    error)."""
     offer_families([file.parent / FOLDER])
     definition = read_inventory(file)
     if definition.value is None:
@@ -159,7 +159,7 @@ def _print_findings(findings: Sequence[Finding], *, as_json: bool, unreadable: b
 
 
 def print_graph(source: str) -> None:
-    """A Mermaid flowchart: steps downwards, ways back to the left."""
+    """Print a Mermaid flowchart, with the steps downwards and the ways back to the left."""
     runbook = load_runbook(source)
     show("flowchart TD")
     ids = [step.id.replace("-", "_") for step in runbook.steps]
@@ -179,12 +179,12 @@ def print_graph(source: str) -> None:
 
 
 def print_schema(kind: Literal["runbook", "inventory", "run"]) -> None:
-    """The JSON Schema of a kind of file."""
+    """Print the JSON Schema of a kind of file."""
     show_document(schemas()[f"{kind}.schema.json"].rstrip())
 
 
 def print_inventory(file: Path, *, as_json: bool) -> None:
-    """Sites, devices, pairs and hooks; references to secrets, never secrets."""
+    """Print sites, devices, pairs and hooks. Secrets are shown only as references."""
     inventory = read_inventory(file).result()
     if as_json:
         hooks = [{"name": hook.name, "on": hook.on, "receiver": _receiver(hook)} for hook in inventory.hooks]
@@ -208,5 +208,5 @@ def print_inventory(file: Path, *, as_json: bool) -> None:
 
 
 def _receiver(hook: Hook) -> str | None:
-    """A command's program. Of an address the host only: the rest may be what a receiver knows its callers by."""
+    """The program of a command, or the host of an address. The rest of an address may be the receiver's credential."""
     return hook.command[0] if hook.command else urlsplit(hook.webhook.url if hook.webhook else "").hostname

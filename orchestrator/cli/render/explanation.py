@@ -1,4 +1,4 @@
-"""The table of ``failover check --explain FILE``: what each reading sent, and what it came to."""
+"""The table of ``failover check --explain FILE``: the requests of each reading, and the result."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _UNREDACTED_HINT = "read the file before you send it: a name in a layout that is
 
 
 def show_explanation(explaining: Explaining, document: Mapping[str, object]) -> None:
-    """The table for the operator, with the real names, and where the file is."""
+    """Print the table for the operator, with the real names, and the path of the file."""
     table = plain_table("site", "reading", "asked", "sent", "result")
     notes: dict[str, None] = {}
     for one in explaining.in_order():
@@ -48,7 +48,7 @@ def _result(one: Explained) -> str:
 
 
 def _notes(site: Site, one: Explained) -> Iterator[str]:
-    """Why something is unknown or was not had, a line each."""
+    """The reasons for unknown fields and failed readings, one line each."""
     if one.explanation is None:
         return
     if unknown_fields(one):

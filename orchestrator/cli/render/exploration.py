@@ -1,4 +1,4 @@
-"""What exploring a runbook found: its counts, the shortest counter-examples, and what was not checked."""
+"""Explores a runbook and prints the result: counts, the shortest counter-examples, and the parts not checked."""
 
 from __future__ import annotations
 
@@ -21,15 +21,15 @@ from proof.exploration.search import Counterexample, Exploration, explore
 from proof.exploration.story import story
 from proof.exploration.together import explore_together
 
-# What lint walks through in a few seconds; everything with one disturbance, where that is not more than this.
+# The limits of lint, which take a few seconds. Lint explores everything with one disturbance, up to this many states.
 LINT_STATES, LINT_DISTURBANCES = 30_000, 1
-# With two services, in one run and in two.
+# The limit with two services, for one run and for two runs.
 LINT_STATES_TOGETHER = 10_000
 _WARNINGS = frozenset({"waits-unattended"})
 
 
 def explore_runbook(source: str, *, states: int, disturbances: int, as_json: bool) -> int:
-    """Explore a runbook and print what was found. Returns 0, or 4 with a finding or something not explored."""
+    """Explore a runbook and print the findings. Returns 0, or 4 if there is a finding or an unexplored part."""
     runbook = load_runbook(source)
     see_explorable(runbook)
     say_unless(as_json)(f"exploring {runbook.runbook}")
@@ -46,7 +46,7 @@ def explore_runbook(source: str, *, states: int, disturbances: int, as_json: boo
 
 
 def is_explorable(runbook: Runbook) -> bool:
-    """Does the model know the family? One of the operator's own runbooks, of no family, is explored by its words."""
+    """Does the model know the family? An operator's own runbook without a family is explored by its words."""
     return is_modelled(runbook.family)
 
 
@@ -59,7 +59,7 @@ def see_explorable(runbook: Runbook) -> None:
 
 
 def no_model(runbook: Runbook, file: str | None) -> Finding:
-    """That the order of its steps was not checked, and why."""
+    """The finding that the order of the runbook's steps was not checked, with the reason."""
     message = (
         f"not explored: the family {runbook.family} has no model, so nothing here shows whether the order of these steps "
         "keeps promises 1 to 4"
@@ -68,7 +68,7 @@ def no_model(runbook: Runbook, file: str | None) -> Finding:
 
 
 def own_adapters(registry: Registry, runbook: Runbook) -> list[str]:
-    """The adapter of the runbook's own family, with commands of the operator's own. Raises ``DefinitionError``."""
+    """The adapters of the runbook's family, with the operator's own commands. Raises ``DefinitionError``."""
     return _adapters_of(runbook.family, registry)
 
 
@@ -83,20 +83,19 @@ NOT_JUDGED = "promises 1-4 were not judged: the model does not know what these c
 
 
 def unproven_commands(runbook: Runbook) -> list[str]:
-    """Commands and actions that no reading proves, and that no family declares: what they do is known to no one but
-    their author."""
+    """Commands and actions that no reading proves and no family declares. Only their author knows their effect."""
     return fitting(runbook).harmless(runbook)
 
 
 def is_not_judged(runbook: Runbook) -> bool:
-    """Is such a command everything that it does? Then a walk finds nothing, and shows nothing."""
+    """Does the runbook change things only by such commands? Then an exploration finds nothing and proves nothing."""
     harmless = unproven_commands(runbook)
     changes = list(_changes(runbook))
     return bool(changes) and not any(is_known and do.action not in harmless for do, is_known in changes)
 
 
 def _changes(runbook: Runbook) -> Iterator[tuple[Do, bool]]:
-    """Everything that it does, and whether the model knows what that is."""
+    """The actions of the runbook, each with whether the model knows its effect."""
     for step in runbook.steps:
         for do, expect in (
             (step.do, step.expect),
@@ -107,14 +106,14 @@ def _changes(runbook: Runbook) -> Iterator[tuple[Do, bool]]:
 
 
 def _declared(runbook: Runbook) -> Mapping[str, ActionSpec]:
-    """The actions that the model knows, as the built-in adapters of the runbook's family declare them."""
+    """The actions that the model knows, from the declarations of the built-in adapters of the runbook's family."""
     registry = Registry()
     return compose([registry.get(name) for name in simulated_for(runbook)]).actions
 
 
 def simulated_for(runbook: Runbook) -> Sequence[str]:
-    """The adapters of a site of the runbook's family, with commands of the operator's own; simulated ones, if
-    there are any."""
+    """The adapters of a site of the runbook's family, with the operator's own commands. The adapters are
+    simulated, if there are simulated ones."""
     family = fitting(runbook)
     return (family.adapter, "local") if family.adapter else _adapters_of(family.name, Registry())
 
@@ -123,8 +122,8 @@ Explored = tuple[Exploration, Mapping[int, Exploration], list[Finding]]
 
 
 def explored(runbook: Runbook, actions: Mapping[str, ActionSpec], *, file: str | None) -> Explored:
-    """A walk of a few seconds with one service, those with two, and their findings as those of lint; what was not looked
-    at is a separate finding."""
+    """A short exploration with one service, the explorations with two services, and their findings in the form of lint.
+    An unexplored part is a separate finding."""
     known = {**_declared(runbook), **actions}
     found = explore(runbook, known, states_max=LINT_STATES, disturbances_max=LINT_DISTURBANCES)
     blind = [_not_judged(runbook, file)] if is_not_judged(runbook) else []
@@ -150,7 +149,7 @@ def _finding(one: Counterexample, file: str | None) -> Finding:
 
 
 def lines_of(found: Exploration, runbook: Runbook) -> list[str]:
-    """The counts, how far the walk went, each counter-example as a numbered list, and what was not judged."""
+    """The counts, the extent of the exploration, each counter-example as a numbered list, and the parts not judged."""
     if found.unexplored:
         return [f"{found.runbook}: not explored: {what}" for what in found.unexplored]
     commands = ", ".join(unproven_commands(runbook))
@@ -164,7 +163,7 @@ def lines_of(found: Exploration, runbook: Runbook) -> list[str]:
 
 
 def lines_of_two(together: Mapping[int, Exploration]) -> list[str]:
-    """The same of the walks with two services, by the number of their runs."""
+    """The same lines for the explorations with two services, by the number of their runs."""
     lines = []
     for runs, found in together.items():
         lines += ["", f"two services of the same sites, {IN_RUNS[runs]}: {extent(found)}", f"ends: {_ends(found)}"]
@@ -184,7 +183,7 @@ def steps_of(one: Counterexample) -> Sequence[str]:
 
 
 def extent(found: Exploration) -> str:
-    """How much was checked, in one honest clause."""
+    """The extent of the exploration in one clause. It claims no more than was checked."""
     size = f"{counted(found.states, 'state')} and {counted(found.transitions, 'transition')}"
     counts = f"explored {size} to depth {found.depth}"
     if found.is_exhausted:
@@ -202,9 +201,9 @@ def _ends(found: Exploration) -> str:
 def as_data(
     found: Exploration, runbook: Runbook, together: Mapping[int, Exploration] | None = None
 ) -> dict[str, Any]:
-    """The same for machines; counter-examples with their stories. ``not_judged``: why not, or null; ``assumed_harmless``:
-    commands that were taken to change nothing that is read; ``two_services``: the walks with two services, each with its
-    number of ``runs``."""
+    """The same as JSON data, with the stories of counter-examples. ``not_judged`` is the reason, or null.
+    ``assumed_harmless`` are commands assumed to change nothing that is read. ``two_services`` are the explorations with
+    two services, each with its number of ``runs``."""
     commands = unproven_commands(runbook)
     is_blind = is_not_judged(runbook)
     return {

@@ -1,4 +1,4 @@
-"""Prints the installed families, and what one of them brings."""
+"""Prints the installed families, and the parts of one family."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ FINDINGS = 4
 
 
 def print_families(*, as_json: bool) -> int:
-    """Name, service and adapters of each; why one cannot be used. Returns 0 or 4."""
+    """Print name, service and adapters of each family, or the reason why it cannot be used. Returns 0 or 4."""
     registry = Registry()
     table = plain_table("family", "service", "adapters", "runbooks")
     for name in known_families():
         family = family_called(name)
-        assert family is not None  # it is known
+        assert family is not None  # the name comes from known_families
         adapters, runbooks = registry.of_family(name), _runbooks(name)
         if as_json:
             show_json({"family": name, "service": family.words.service, "adapters": adapters, "runbooks": runbooks})
@@ -44,7 +44,7 @@ def _runbooks(name: str) -> list[str]:
 
 
 def print_family(name: str, *, as_json: bool) -> None:
-    """What a family brings. Raises ``DefinitionError`` for one that is not installed."""
+    """Print the parts of a family. Raises ``DefinitionError`` for a family that is not installed."""
     family = needed_family(name)
     registry = Registry()
     adapters = registry.of_family(name)
@@ -76,7 +76,7 @@ def print_family(name: str, *, as_json: bool) -> None:
 
 
 def lint_family_file(path: Path, *, as_json: bool) -> int:
-    """What is wrong with a file that declares a family, and with its runbooks. Returns 0 or 4."""
+    """Print the mistakes in a family file and in its runbooks. Returns 0 or 4."""
     found = findings_of_file(path)
     for one in found:
         if as_json:
@@ -89,5 +89,5 @@ def lint_family_file(path: Path, *, as_json: bool) -> int:
 
 
 def print_new_family(name: str) -> None:
-    """A commented file to start with. Raises ``DefinitionError`` for what can be no name."""
+    """Print a commented family file as a start. Raises ``DefinitionError`` for an invalid name."""
     show_document(new_family_file(name).rstrip("\n"))

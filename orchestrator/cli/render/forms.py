@@ -1,4 +1,4 @@
-"""In which form a list is printed: for people, for people in full (``wide``), or as data."""
+"""The forms of a printed list: for people, for people in full (``wide``), or as data."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from orchestrator.cli.render.terminal import show_json, show_yaml
 
 
 class Form(StrEnum):
-    """What ``-o`` takes."""
+    """The values of ``-o``."""
 
     TEXT = "text"
     WIDE = "wide"
@@ -18,12 +18,12 @@ class Form(StrEnum):
 
 
 def form_of(form: Form, *, as_json: bool) -> Form:
-    """The one that is meant: ``--json`` is ``-o json``."""
+    """The form from the options. ``--json`` means ``-o json``."""
     return Form.JSON if as_json else form
 
 
 def show_data(form: Form, data: Any) -> bool:
-    """Print ``data`` if the form is one of data. Was it?"""
+    """Print ``data`` if the form is JSON or YAML. Returns whether it was printed."""
     if form is Form.JSON:
         show_json(data)
     elif form is Form.YAML:

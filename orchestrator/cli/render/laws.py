@@ -1,4 +1,4 @@
-"""Prints which laws a family keeps. With an inventory it connects to the sites of that family."""
+"""Checks and prints which laws a family keeps. With an inventory it connects to the sites of that family."""
 
 from __future__ import annotations
 
@@ -21,7 +21,8 @@ from orchestrator.operations.runtime import Tools
 def print_laws(
     tools: Tools, name: str, inventory: Path | None, pair: str | None, change: str | None, *, as_json: bool
 ) -> int:
-    """Which laws hold; those of changes, if a site to ``change`` is named. Returns 0, or 4 if one is broken."""
+    """Print which laws hold. Laws of changes are checked only with a site to ``change``. Returns 0, or 4 if a law is
+    broken."""
     family = needed_family(name)
     with ExitStack() as stack:
         opened = [] if inventory is None else list(_sessions(stack, tools, family, inventory, pair))
@@ -53,7 +54,7 @@ def _lines(one: Verdict) -> Iterator[str]:
 
 
 def _sessions(stack: ExitStack, tools: Tools, family: Family, inventory: Path, pair: str | None) -> Iterator[Opened]:
-    """Sessions with every site of the family that can only read. Raises ``DefinitionError`` where there is none."""
+    """Read-only sessions with every site of the family. Raises ``DefinitionError`` if there is no such site."""
     whole = tools.inventory(inventory)
     pairs = [one for one in whole.pairs if pair in (None, one.name)]
     services = {site: one.services for one in pairs for site in one.sites}
@@ -67,8 +68,8 @@ def _sessions(stack: ExitStack, tools: Tools, family: Family, inventory: Path, p
 
 
 def _changed(stack: ExitStack, tools: Tools, inventory: Path | None, site: str, opened: Sequence[Opened]) -> Changed:
-    """A session that may change ``site``. Raises ``DefinitionError`` for a site that is none of the family, and
-    ``NotStarted`` while a run has its services, or may have."""
+    """A session that may change ``site``. Raises ``DefinitionError`` for a site of another family, and ``NotStarted``
+    while a run holds, or may hold, its services."""
     services = {one.site: one.services for one in opened}
     if site not in services:
         known = ", ".join(services) or "none: name an inventory with --inventory"

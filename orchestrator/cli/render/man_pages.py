@@ -1,4 +1,4 @@
-"""Manual pages, made of the same words as the help: one for the program, and one for each command."""
+"""Makes manual pages from the text of the help: one for the program, and one for each command."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _VERBATIM = "\b"
 
 
 def write_manual(program: Any, context: Any, directory: Path, version: str) -> int:
-    """Write ``failover.1``, ``failover-status.1``, … to ``directory``. Returns how many."""
+    """Write ``failover.1``, ``failover-status.1``, … to ``directory``. Returns the number of pages."""
     pages = dict(_pages(program, context, (_ROOT,), version))
     try:
         directory.mkdir(parents=True, exist_ok=True)
@@ -72,7 +72,7 @@ def _paragraphs(text: str) -> Iterator[str]:
 
 
 def _safe(text: str) -> str:
-    """``text`` with nothing in it that steers roff; a hyphen stays one that can be copied."""
+    """``text`` without roff commands. A hyphen stays a hyphen that can be copied."""
     escaped = text.replace("\\", "\\e").replace("-", "\\-")
     escaped = "".join(one if one.isascii() else f"\\[u{ord(one):04X}]" for one in escaped)
     return f"\\&{escaped}" if escaped.startswith((".", "'")) else escaped

@@ -1,4 +1,4 @@
-"""The end of a run on the screen: what was done, what it cost, what to do next, and where the record is."""
+"""Shows the end of a run: the changes, the outage, the next action, and the place of the record."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from orchestrator.reports.next_steps import advice
 from orchestrator.reports.wording import direction
 
 _LANES_IN_FULL = 20
-_FEW = 3  # up to this many equal ones are all shown in full
+_FEW = 3  # up to this many alike services are all shown in full
 
 Account = Mapping[str, Mapping[str, int]]
 
@@ -37,8 +37,8 @@ def show_result(
     is_led: bool = False,
     verdict: AbortVerdict | None = None,
 ) -> None:
-    """The result on stdout: a few lines, or one JSON object. ``is_led``: another process leads the run at this moment.
-    ``verdict``: the outcome of an abort that this command asked for; it stands last. Raises ``OutputLost``."""
+    """Print the result on stdout: a few lines, or one JSON object. ``is_led``: another process leads the run at this
+    moment. ``verdict`` is the outcome of an abort by this command, and is the last line. Raises ``OutputLost``."""
     account = simulated_account(tools, plan)
     if as_json:
         result = report.model_dump(mode="json") | ({} if verdict is None else verdict.as_data())
@@ -47,15 +47,15 @@ def show_result(
     show("")
     for line in report_lines(report, account, is_led=is_led, is_kept=tools.keeps_records):
         show(line)
-    if not tools.is_rehearsal:  # that says itself the outcome of its record
+    if not tools.is_rehearsal:  # a rehearsal prints itself what happens to its record
         show(f"Record: run {report.run} in {place_of(journal)}  ({_here()}failover runs show {report.run})")
     if verdict is not None and verdict.text:
         show(f"{'SIMULATED  ' if plan.simulated else ''}{verdict.text}")
 
 
 def _here() -> str:
-    """What to type before a command so that it finds the same record. A shared journal is found by its own variable,
-    whose value may have a password."""
+    """The variable to type before a command, so the command finds the same record. Empty for a shared journal, because
+    its own variable may contain a password."""
     named = None if os.environ.get(JOURNAL_VARIABLE) else os.environ.get(STATE_VARIABLE)
     return f"{STATE_VARIABLE}={shlex.quote(named)} " if named else ""
 
@@ -63,9 +63,9 @@ def _here() -> str:
 def report_lines(
     report: RunReport, account: Account | None = None, *, is_led: bool = False, is_kept: bool = True
 ) -> Iterator[str]:
-    """The report for a person: what is known and bad first, then the services that differ, in full, then the others.
-    ``account``: what the simulated world says became of the messages, by service. ``is_led``: a process leads the run at
-    this moment. ``is_kept``: its record stays."""
+    """The report for a person: alarms first, then the services that differ, in full, then the other services.
+    ``account`` has the simulated world's counts of messages, by service. ``is_led``: a process leads the run at this
+    moment. ``is_kept``: the record of the run is kept."""
     marker = "SIMULATED  " if report.simulated else ""
     for alarm in report.alarms:
         yield f"{marker}{alarm.text}"
@@ -88,15 +88,16 @@ def report_lines(
 
 
 def state_of(report: RunReport, *, is_led: bool) -> str:
-    """The outcome, or how a run stands that has none yet: only one that a process leads is running."""
+    """The outcome of a run, or its state if it has none yet. A run is running only if a process leads it."""
     if report.outcome is not None:
         return str(report.outcome)
     return report.status if is_led or report.status == "paused" else "interrupted"
 
 
 def _sorted_out(lanes: Sequence[LaneReport]) -> list[tuple[list[LaneReport], list[LaneReport]]]:
-    """Services that came to the same, in groups: those to tell in full, and those of which a row is enough. What most
-    did and is done comes last; of the others a group of fewer first, since it differs most."""
+    """Groups of services that are alike: in each group the services to show in full, and the services to show as a row.
+    The most common group of done services comes last. Of the other groups, smaller groups come first, because they
+    differ most."""
     groups: dict[tuple[object, ...], list[LaneReport]] = {}
     for lane in lanes:
         groups.setdefault(_kind(lane), []).append(lane)
@@ -117,12 +118,13 @@ def _sorted_out(lanes: Sequence[LaneReport]) -> list[tuple[list[LaneReport], lis
 
 
 def _concern(alike: Sequence[LaneReport]) -> tuple[bool, int]:
-    """What is not done comes first, and fewer before many."""
+    """The sort key of a group. Groups that are not done come first, and smaller groups before larger groups."""
     return alike[0].outcome is ev.Outcome.DONE, len(alike)
 
 
 def _kind(lane: LaneReport) -> tuple[object, ...]:
-    """What makes a service another one than its neighbour; of one that is not done, where it is and why, too."""
+    """A key that is equal for services that are alike. For a service that is not done, it also has the place and the
+    reason."""
     left = lane.left_behind is not None and not lane.left_behind.is_nothing
     decided = tuple((one.gate, one.item, one.choice) for one in lane.decisions)
     bad = bool(lane.both_active or lane.not_aborted or lane.no_active_site_since)
@@ -137,7 +139,7 @@ _PLAIN = (ev.Outcome.DONE, (), False, False)
 
 
 def _rows(lanes: Sequence[LaneReport], report: RunReport, first: LaneReport | None, is_led: bool) -> Iterator[str]:
-    """A row for each service that came to the same as ``first``, which was told in full."""
+    """A row for each service that is like ``first``. ``first`` was shown in full."""
     width = max((len(lane.service) for lane in lanes), default=0)
     for lane in lanes:
         state = lane.outcome or (state_of(report, is_led=is_led) if lane.steps else "not started")
@@ -150,7 +152,7 @@ def _rows(lanes: Sequence[LaneReport], report: RunReport, first: LaneReport | No
 
 
 def _dark(lane: LaneReport, report: RunReport) -> str:
-    """That no site serves it, and for how long."""
+    """The words for a service that no site serves, with the duration."""
     if lane.no_active_site_since is None:
         return ""
     perhaps = "PERHAPS " if _unread(report, lane) else ""
@@ -159,7 +161,8 @@ def _dark(lane: LaneReport, report: RunReport) -> str:
 
 
 def _in_all(report: RunReport, is_led: bool) -> str:
-    """The last line, which stays on the screen: how many ended how, which are not done, and how many no site serves."""
+    """The last line, which stays on the screen: the number of services by outcome, the services that are not done, and
+    the number of services without an active site."""
     states = Counter(str(lane.outcome or state_of(report, is_led=is_led)) for lane in report.lanes)
     counts = ", ".join(f"{many:,} {state}" for state, many in states.most_common())
     left = [lane.service for lane in report.lanes if lane.outcome is not ev.Outcome.DONE]
@@ -215,7 +218,7 @@ def _lane_lines(report: RunReport, lane: LaneReport, is_led: bool, is_kept: bool
 
 
 def _unread(report: RunReport, lane: LaneReport) -> str:
-    """The sites of which nothing was read since they were changed."""
+    """The sites that were not read since they were changed."""
     return " or ".join(site for site in (report.source, report.target) if not _is_read(lane, site))
 
 
@@ -224,14 +227,14 @@ def _is_read(lane: LaneReport, site: str) -> bool:
 
 
 def _outage(lane: LaneReport, report: RunReport) -> str:
-    """For how long no site was known to serve, in all and at the longest; and what drained meanwhile."""
+    """The outage of a service: its total and its longest interval, and the number of drained messages."""
     if not lane.gaps:
         return ""
     family = report.runbook.partition("/")[0]
     seconds = sum(one.seconds for one in lane.gaps)
     bound = "at least" if any(one.had_begun for one in lane.gaps) else "at most"
     many = f", in {len(lane.gaps)} intervals, the longest {max(one.seconds for one in lane.gaps):.2f}s"
-    # Of any other end they went back, or are at risk.
+    # With any other outcome the messages were returned, or are at risk.
     is_drained = lane.outcome is ev.Outcome.DONE and lane.drained_messages is not None
     drained = f"; {amount(lane.drained_messages, family)} drained" if is_drained else ""
     what = words_of(family).outage
@@ -239,7 +242,7 @@ def _outage(lane: LaneReport, report: RunReport) -> str:
 
 
 def _position(report: RunReport, lane: LaneReport, is_led: bool) -> str:
-    """Where a lane is that has no outcome yet."""
+    """The position of a lane without an outcome."""
     if not lane.steps:
         return "not started"
     return f"{state_of(report, is_led=is_led)}, in the step: {lane.steps[-1].title}"
@@ -250,10 +253,10 @@ def _figures(words: Mapping[str, int]) -> str:
 
 
 def simulated_account(tools: Tools, plan: ev.Plan) -> Account | None:
-    """What the simulated world says became of the messages so far; None when the devices were real."""
+    """The simulated world's present counts of messages. None if the devices are real."""
     source = plan.inventory.sites[plan.source]
     if not plan.simulated or "world" not in source.options:
-        return None  # real devices, or a lab, whose world is in another process
+        return None  # real devices, or a lab, because its world is in another process
     from simulator.world.account_figures import accounts
 
     try:

@@ -1,4 +1,4 @@
-"""The plan on the screen: before a run is confirmed, and as the whole result of a dry run."""
+"""Shows a plan: before a run is confirmed, and as the whole result of a dry run."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from orchestrator.reports.plan_summary import summary
 
 
 def show_preview(found: PlanPreview, *, as_json: bool) -> int:
-    """The dry run's result on stdout. Returns the exit code a run started now would end with, if that is known."""
+    """Print the dry run's result on stdout. Returns the exit code of a run started now, if it is known."""
     if as_json:
         show_json({"result": _result(found)})
         return found.exit_code
@@ -31,14 +31,14 @@ def show_preview(found: PlanPreview, *, as_json: bool) -> int:
 
 
 def in_short(found: PlanPreview, *, breaks_glass: bool = False) -> list[str]:
-    """The plan before the one question, in at most twelve lines."""
+    """The plan before the confirmation, in at most twelve lines."""
     return summary(
         *(found.plan, found.lanes), took=found.took, checks=found.checks, held=found.held, breaks_glass=breaks_glass
     )
 
 
 def brief(found: PlanPreview) -> Iterator[str]:
-    """The same in full: direction, what was found, and the commands in order; at the end whether a run can start."""
+    """The plan in full: direction, findings, and commands in order. The last lines state if a run can start."""
     yield from headline(found.plan, "the plan")
     yield from _checked(found)
     in_full, alike = sorted_out(found.lanes)
@@ -71,8 +71,8 @@ def _result(found: PlanPreview) -> dict[str, object]:
 
 
 def _checked(found: PlanPreview) -> Iterator[str]:
-    """How old the last good check of each service is: of interest before a planned move. Of many services it is reported
-    once for all that share it."""
+    """The age of the last good check of each service, which matters before a planned move. With many services, services
+    with the same age share a line."""
     if len(found.checks) <= LANES_IN_FULL:
         yield from (f"  {service}: {words}" for service, words in found.checks.items())
         return

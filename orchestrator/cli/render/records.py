@@ -1,4 +1,4 @@
-"""What ``failover runs list``, ``show``, ``report`` and ``export`` print: folds of the journal, as text or JSON."""
+"""The output of ``failover runs list``, ``show``, ``report`` and ``export``: made from the journal, as text or JSON."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _NEW = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC
 
 
 def print_run(tools: Tools, name: str | None, *, as_json: bool) -> None:
-    """The report of one run."""
+    """Print the report of one run."""
     with closing(tools.journal()) as journal:
         name = find_run(journal, name)
         state, report = run_and_report(journal.records(name))
@@ -51,7 +51,7 @@ def print_run(tools: Tools, name: str | None, *, as_json: bool) -> None:
 
 
 def question_lines(name: str, questions: Sequence[OpenQuestion], most: int | None = None) -> list[str]:
-    """What the run asks, and what to type elsewhere to answer it: at most so many questions."""
+    """The open questions of the run, each with the command that answers it. At most ``most`` questions."""
     asked, lines = asked_once(name, questions), []
     for one in asked[:most]:
         lines += [f"  OPEN QUESTION for {named(one.services) if one.services else 'the whole run'}: {one.why}"]
@@ -61,8 +61,8 @@ def question_lines(name: str, questions: Sequence[OpenQuestion], most: int | Non
 
 
 def print_story(tools: Tools, name: str | None, *, as_json: bool) -> None:
-    """Every event of one run that means something to a person, and its outcome with its exit code; or every event as
-    JSON, with ``text``, what a person is told of it (or null), and then the result."""
+    """Print every event of one run that matters to a person, and the outcome with its exit code. As JSON, print every
+    event with ``text`` (its sentence, or null), and then the result."""
     with closing(tools.journal()) as journal:
         name = find_run(journal, name)
         records = list(journal.records(name))
@@ -89,12 +89,12 @@ def print_story(tools: Tools, name: str | None, *, as_json: bool) -> None:
 
 
 def _plan(created: ev.Record) -> ev.Plan:
-    assert isinstance(created.event, ev.RunCreated)  # the fold of the report has seen to it
+    assert isinstance(created.event, ev.RunCreated)  # the report was built, so this is the first record
     return created.event.plan
 
 
 def export(tools: Tools, name: str | None, output: Path | None) -> None:
-    """JSON Lines, one stored record each."""
+    """Write JSON Lines, one stored record on each line."""
     with closing(tools.journal()) as journal:
         name = find_run(journal, name)
         if output is None:
@@ -102,7 +102,7 @@ def export(tools: Tools, name: str | None, output: Path | None) -> None:
                 show_stored(line)
             return
         try:
-            # For its owner only, as the journal is: plans, names and reasons are no one else's business.
+            # Only its owner may read it, like the journal, because it has plans, names and reasons.
             with os.fdopen(os.open(output, _NEW, 0o600), "w", encoding="utf-8") as file:
                 file.writelines(f"{json.dumps(line, ensure_ascii=False)}\n" for line in exported(journal, name))
         except OSError as error:
@@ -111,7 +111,7 @@ def export(tools: Tools, name: str | None, output: Path | None) -> None:
 
 
 def export_parquet(tools: Tools, name: str | None, directory: Path, *, every: bool) -> None:
-    """One Parquet file for each run: of the one that is named, or of all. What is there already is replaced."""
+    """Write one Parquet file for each run: the named run, or all runs. Existing files are replaced."""
     from orchestrator.cli.exports.reconcile import parquet_installed
 
     with parquet_installed(), closing(tools.journal()) as journal:

@@ -1,4 +1,5 @@
-"""``failover runs report --html FILE`` and ``-o FILE``: the report of a run as a document, by the name of its file."""
+"""``failover runs report --html FILE`` and ``-o FILE``: the report of a run as a document. The file name determines the
+format."""
 
 from __future__ import annotations
 
@@ -17,7 +18,7 @@ _NEW = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC
 
 
 def formats_of(html: Path | None, outputs: Sequence[Path]) -> list[tuple[Path, str]]:
-    """Each file with its format. Raises ``DefinitionError`` for a name that tells none."""
+    """Each file with its format. Raises ``DefinitionError`` for a name without a known format."""
     found = [] if html is None else [(html, "html")]
     for path in outputs:
         known = _FORMATS.get(path.suffix.lower())
@@ -54,7 +55,7 @@ def _document(found: StoryWithRecords, kind: str, redactor: Redactor) -> bytes:
 
 
 def _write(path: Path, data: bytes) -> None:
-    """For its owner only, as the journal is: it has plans, names and reasons."""
+    """Write a file that only its owner may read, like the journal, because it has plans, names and reasons."""
     try:
         with os.fdopen(os.open(path, _NEW, 0o600), "wb") as file:
             file.write(data)

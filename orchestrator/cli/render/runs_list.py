@@ -1,4 +1,4 @@
-"""What ``failover runs list`` prints: a line for each run that fits, newest first."""
+"""The output of ``failover runs list``: a line for each run that fits the filter, newest first."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ _HEAD = f"{'run':<20}  {'outcome':<16} {'started (UTC)':<19} {'took':>8} {'outag
 
 @dataclass(frozen=True, slots=True)
 class RunFilter:
-    """Which runs: of these services, with this outcome or status, by this operator, of runbooks with this in their name,
-    started at ``since`` or later, seconds since the epoch."""
+    """A filter of runs: by services, outcome or status, operator, a part of the runbook's name, and start time.
+    ``since`` is the earliest start, in seconds since the epoch."""
 
     services: Sequence[str] = ()
     status: str | None = None
@@ -34,7 +34,7 @@ class RunFilter:
     since: float | None = None
 
     def fits(self, run: RunDocument) -> bool:
-        """Is it one of them?"""
+        """Does the run fit the filter?"""
         return (
             (not self.services or any(lane.service in self.services for lane in run.lanes))
             and self.status in (None, run.status, None if run.outcome is None else str(run.outcome))
@@ -44,7 +44,7 @@ class RunFilter:
 
 
 def print_list(tools: Tools, limit: int, wanted: RunFilter, form: Form) -> int:
-    """One line a run. Returns 0, or 4 when the record of one cannot be read, or is gone before its end."""
+    """Print one line for each run. Returns 0, or 4 if a record cannot be read, or was lost before the end of its run."""
     corrupt = 0
     with closing(tools.journal()) as journal:
         shown = 0
@@ -104,7 +104,7 @@ def _print(run: RunDocument, form: Form) -> None:
 
 
 def _outage(run: RunDocument) -> float | None:
-    """The longest outage of a service in it, seconds; None where none is known."""
+    """The longest outage of a service in the run, in seconds. None if no outage is known."""
     known = [lane.outage_seconds for lane in run.lanes if lane.outage_seconds is not None]
     known += [lane.no_active_site_seconds for lane in run.lanes if lane.no_active_site_seconds is not None]
     return max(known, default=None)

@@ -1,4 +1,4 @@
-"""What is seen while a run continues, where nothing is redrawn: lines for logs, one event a line for machines."""
+"""The output while a run continues, without a redrawn table: lines for logs, or one JSON event a line for machines."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from orchestrator.model import events as ev
 from orchestrator.reports.waiting import waits_for
 from orchestrator.reports.wording import both_active, left, outage, sentence
 
-# More lanes than this are summed up instead of shown one by one.
+# If there are more lanes than this, they are summarized.
 LANES_SHOWN = 8
 _LINE_EVERY = 1.0
 # The longest pauses between readings in a runbook are 5 s and 10 s, so no wait is silent for longer than 10 s.
 _REMINDED_EVERY = 5.0
-# Seconds without progress of a drain from which on that is said: longer than the longest pause between its readings.
+# A drain without progress for this many seconds is reported. It is longer than the longest pause between its readings.
 _NO_PROGRESS_S = 10.0
 
 
@@ -29,15 +29,15 @@ class Screen(Protocol):
     """An observer of the run that owns the terminal."""
 
     def __call__(self, record: ev.Record, run: Run) -> None:
-        """Show what happened."""
+        """Show one event."""
         ...
 
     def quiet(self, yes: bool) -> None:
-        """Leave the terminal alone while a person types."""
+        """Write nothing while a person types."""
         ...
 
     def close(self) -> None:
-        """Show what is held back, and take away what moves."""
+        """Show the delayed lines, and remove the redrawn table."""
         ...
 
 
@@ -54,15 +54,15 @@ def event_line(record: ev.Record, *, simulated: bool) -> dict[str, object]:
 
 
 def stands(record: ev.Record, positions: Positions) -> dict[str, object]:
-    """What the lines of a run's events say besides: who serves the service by then, and since when no site is known to;
-    null for events of the run itself."""
+    """The additional fields of an event's JSON: the site that serves then, and the time since which no site is known to
+    serve. Null for events of the run itself."""
     position = None if record.lane is None else positions.of(record.lane)
     since = None if position is None or position.nobody_since is None else iso(position.nobody_since)
     return {"serves": None if position is None else position.serves, "no_active_site_since": since}
 
 
 class JsonScreen:
-    """One event a line on stdout, until no one reads it any more. ``positions`` has taken each record before."""
+    """Prints one event a line on stdout, until the reader is gone. ``positions`` must take each record first."""
 
     def __init__(self, positions: Positions) -> None:
         self._positions = positions
@@ -70,7 +70,7 @@ class JsonScreen:
 
     def __call__(self, record: ev.Record, run: Run) -> None:
         if self._lost:
-            return  # reported once: repeated at every event it would fill the record
+            return  # reported once, because a report at every event would fill the record
         try:
             line = event_line(record, simulated=run.plan.simulated) | stands(record, self._positions)
             waits = {"waits_for": _waits_for(record, run)} if isinstance(record.event, ev.Observed) else {}
@@ -80,15 +80,15 @@ class JsonScreen:
             raise
 
     def quiet(self, yes: bool) -> None:
-        """Machines do not mind."""
+        """Do nothing, because no person reads this output."""
 
     def close(self) -> None:
         """Nothing is held."""
 
 
 class PlainScreen:
-    """Lines with their time (UTC, as everywhere), for logs and for those who have no terminal. ``positions`` has taken
-    each record before."""
+    """Prints lines with their time (UTC, as everywhere), for logs and for use without a terminal. ``positions`` must take
+    each record first."""
 
     def __init__(self, positions: Positions) -> None:
         self._positions = positions
@@ -124,7 +124,7 @@ class PlainScreen:
         return drain_text(run, record.lane, record.at) or None
 
     def _reminder(self, record: ev.Record, run: Run) -> str | None:
-        """What the lane waits for, unless it had a line lately. With many lanes one line is for all of them."""
+        """What the lane waits for, unless a recent line already said so. With many lanes, one line is for all of them."""
         who = record.lane if len(run.lanes) <= LANES_SHOWN else ""
         if not isinstance(record.event, ev.Observed) or who is None:
             return None
@@ -138,28 +138,28 @@ class PlainScreen:
         return f"waiting: {awaited}" + (f" ({others:,} more services are under way)" if not who and others else "")
 
     def quiet(self, yes: bool) -> None:
-        """Lines may come between; nothing is redrawn."""
+        """Do nothing. Lines may come between, because nothing is redrawn."""
 
     def close(self) -> None:
         """Nothing is held."""
 
 
 def _waits_for(record: ev.Record, run: Run) -> str | None:
-    """What the lane of a reading waits for; None for other events, and when it no longer waits."""
+    """What the lane of a reading waits for. None for other events, or if the lane no longer waits."""
     if record.lane is None or not isinstance(record.event, ev.Observed):
         return None
     return waits_for(run, record.lane, record.at) or None
 
 
 def outage_of(record: ev.Record, run: Run, positions: Positions) -> str:
-    """The clock of an outage that continues: of the record's service, or at a stop of the run of all of them."""
+    """The present outage of the record's service, in words. If the run pauses, the longest outage of all services."""
     if record.lane is not None:
         return outage(positions.of(record.lane), run.plan, record.at)
     return outage_of_all(run, positions, record.at) if isinstance(record.event, ev.RunPaused) else ""
 
 
 def outage_of_all(run: Run, positions: Positions, now: float) -> str:
-    """The clock of a run that stops, or has many services: the longest outage, and of how many services it is one."""
+    """The longest present outage of a run, and the number of services with an outage."""
     dark = [one for name in run.lanes if (one := positions.of(name)).nobody_since is not None]
     if not dark:
         return ""
@@ -168,7 +168,7 @@ def outage_of_all(run: Run, positions: Positions, now: float) -> str:
 
 
 def matters(event: ev.Event) -> bool:
-    """Is it worth a line when there are many lanes?"""
+    """Does the event get a line even if there are many lanes?"""
     return isinstance(
         event,
         ev.RunStarted
@@ -189,14 +189,15 @@ def matters(event: ev.Event) -> bool:
 
 
 def step_of(event: ev.Event, run: Run) -> str:
-    """``[3/7] `` for an event that starts or ends a step, nothing for others."""
+    """``[3/7] `` for an event that starts or ends a step. Empty for other events."""
     if isinstance(event, ev.StepStarted | ev.StepDone | ev.StepFailed | ev.StepSkipped):
         return f"[{run.plan.runbook.index_of(event.step) + 1}/{len(run.plan.runbook.steps)}] "
     return ""
 
 
 def drain_text(run: Run, service: str, now: float) -> str:
-    """``1,200 messages left, 1,150/s, about 1s to go``; or what keeps them from leaving. Empty once the wait is over."""
+    """The progress of a drain, such as ``1,200 messages left, 1,150/s, about 1s to go``, or the reason why it stops.
+    Empty after the wait."""
     lane = run.lanes[service]
     seen = forecast(lane.gauge)
     if seen is None:
@@ -217,7 +218,7 @@ def drain_text(run: Run, service: str, now: float) -> str:
 
 
 def wait_text(run: Run, service: str, now: float) -> str:
-    """The depth that a wait follows; once that is 0, what else it waits for. Empty when the wait is over."""
+    """The number that a wait follows. If it is 0, the other conditions of the wait. Empty after the wait."""
     left_text = drain_text(run, service, now)
     gauge = run.lanes[service].gauge
     awaited = "" if left_text and gauge[-1][1] else waits_for(run, service, now)

@@ -1,4 +1,4 @@
-"""A rich table as lines of text: as wide as the terminal, and whole where there is none."""
+"""Turns a rich table into lines of text: as wide as the terminal, or in full width without a terminal."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from typing import Literal
 from rich.console import Console
 from rich.table import Table
 
-# Without a terminal there is no line length.
+# The width without a terminal, where lines have no limit.
 _UNLIMITED = 1_000
 
 
 def lines_of(table: Table, *, is_whole: bool = False) -> Iterator[str]:
-    """The lines of ``table``, without blanks at their ends; ``is_whole``: as wide as they are, also on a terminal."""
+    """The lines of ``table``, without blanks at their ends. ``is_whole``: in full width, also on a terminal."""
     paper = io.StringIO()
     Console(
         file=paper,
@@ -29,8 +29,8 @@ def lines_of(table: Table, *, is_whole: bool = False) -> Iterator[str]:
 
 
 def plain_table(*columns: str, numbers: frozenset[str] = frozenset()) -> Table:
-    """A table without lines around its cells. Where it does not fit, what is in the first column continues in the next
-    line: two services whose names were cut could look the same."""
+    """A table without lines around its cells. If the table is too wide, the text of the first column continues on the
+    next line. It is not cut, because two cut service names could look the same."""
     table = Table(box=None, pad_edge=False)
     for place, column in enumerate(columns):
         justify: Literal["left", "right"] = "right" if column in numbers else "left"

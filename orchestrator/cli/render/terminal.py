@@ -1,9 +1,10 @@
-"""Where words go: results to stdout, progress and errors to stderr. Knows whether a person is there.
+"""The output of the program: results to stdout, progress and errors to stderr. It also knows if a person is present.
 
-Nothing leaves through here as it came: secrets are replaced, and characters that steer a terminal or hide (which a device
-or a slip of the keyboard may have put into a text) are spelled out, so that no text can move the cursor or pass for
-another one; in JSON they are escaped.
-Progress that no one can read any more is no error; a result that cannot be written is ``OutputLost``.
+Every text is made safe before it is printed. Secrets are replaced. Control characters and invisible characters, from a
+device or a typing error, are spelled out, so no text can move the cursor or look like another text. In JSON they are
+escaped.
+
+If progress cannot be written, this is no error. If a result cannot be written, ``OutputLost`` is raised.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ _NARROWEST = 40
 
 
 class Redactor(Protocol):
-    """What knows the secrets, and replaces them."""
+    """An object that knows the secrets and replaces them."""
 
     def scrub(self, text: str) -> str: ...
 
@@ -33,7 +34,7 @@ class Redactor(Protocol):
 
 
 class _KnowsNone:
-    """Until a person brings one that does."""
+    """A redactor without secrets, used until ``redact_with`` sets another one."""
 
     def scrub(self, text: str) -> str:
         return text
@@ -43,10 +44,10 @@ class _KnowsNone:
 
 
 class _Door:
-    """What every text passes on its way out; one for the process, as stdout and stderr are."""
+    """The state that all output uses. There is one for the process, as for stdout and stderr."""
 
     redactor: Redactor = _KnowsNone()
-    put: Callable[[str], None] | None = None  # what owns the terminal, while something is redrawn there
+    put: Callable[[str], None] | None = None  # the owner of the terminal while it redraws a table there
 
 
 def redact_with(redactor: Redactor) -> None:
@@ -55,22 +56,22 @@ def redact_with(redactor: Redactor) -> None:
 
 
 def say_through(put: Callable[[str], None] | None) -> None:
-    """Lines of progress go to ``put`` from now on, since something is redrawn on the terminal; None: no more."""
+    """Send lines of progress to ``put`` from now on, because a table is redrawn on the terminal. None ends this."""
     _Door.put = put
 
 
 def presentable(text: str) -> str:
-    """``text`` on one line, without secrets and without anything that would steer a terminal."""
+    """``text`` on one line, without secrets and without control characters."""
     return spelled_out(_Door.redactor.scrub(text))
 
 
 def redacted(text: str) -> str:
-    """``text`` without secrets; before it is taken apart, or a secret of several lines is no longer one."""
+    """``text`` without secrets. Call it before the text is split, because a secret may have several lines."""
     return _Door.redactor.scrub(text)
 
 
 def say(text: str) -> None:
-    """A line of progress, on stderr."""
+    """Print a line of progress on stderr."""
     if _Door.put is not None:
         _Door.put(text)
         return
@@ -81,7 +82,7 @@ def say(text: str) -> None:
 
 
 def say_cut(text: str) -> None:
-    """The same in one row of a terminal: what does not fit is left out."""
+    """Print a line of progress in one row of a terminal. The part that does not fit is cut off."""
     line = presentable(text)
     width = shutil.get_terminal_size().columns if sys.stderr.isatty() else 0
     if width >= _NARROWEST and len(line) > width:
@@ -94,22 +95,23 @@ def say_cut(text: str) -> None:
 
 
 def say_unless(as_json: bool) -> Callable[[str], None]:
-    """What a command tells its progress to: ``say``; with ``--json`` no one, as its stderr has nothing but errors."""
+    """The function for a command's progress: ``say``. With ``--json`` it prints nothing, because stderr then has only
+    errors."""
     return (lambda _: None) if as_json else say
 
 
 def show(text: str) -> None:
-    """A line of the result, on stdout. Raises ``OutputLost``."""
+    """Print a line of the result on stdout. Raises ``OutputLost``."""
     _put(_folded(presentable(text), sys.stdout))
 
 
 def show_document(text: str) -> None:
-    """Lines that are printed as they are, such as a schema or a table. Raises ``OutputLost``."""
+    """Print lines without folding or spelling out, such as a schema or a table. Raises ``OutputLost``."""
     _put(_Door.redactor.scrub(text))
 
 
 def show_stored(data: Any) -> None:
-    """A stored record, exactly as it is: its secrets were replaced before it was stored, and its hash is of that.
+    """Print a stored record unchanged. Its secrets were replaced before it was stored, and its hash is of that text.
 
     Raises ``OutputLost``.
     """
@@ -117,28 +119,29 @@ def show_stored(data: Any) -> None:
 
 
 def show_json(data: Any) -> None:
-    """One JSON value on one line, on stdout. Raises ``OutputLost``."""
-    # Secrets are replaced in the texts of the data: replaced in a line, one that looks like a number would break it.
+    """Print one JSON value on one line on stdout. Raises ``OutputLost``."""
+    # Secrets are replaced in the texts of the data. In the finished line, a secret like a number would break the JSON.
     _put(json_escaped(json.dumps(_Door.redactor.scrub_data(data), separators=(",", ":"), ensure_ascii=False)))
 
 
 def show_yaml(data: Any) -> None:
-    """One YAML document, on stdout. Raises ``OutputLost``."""
+    """Print one YAML document on stdout. Raises ``OutputLost``."""
     from orchestrator.documents.yaml_text import yaml_text
 
-    # Through JSON: special kinds of texts and numbers become plain ones.
+    # The detour through JSON makes plain texts and numbers from special types.
     _put(yaml_text(json.loads(json.dumps(_Door.redactor.scrub_data(data), ensure_ascii=False))))
 
 
 def say_error(sentence: str, *, hint: str = "") -> None:
-    """An error, and what to do next; a hint may have several lines."""
+    """Print an error and what to do next. A hint may have several lines."""
     say(f"failover: {sentence}")
     for number, line in enumerate(hint.splitlines()):
         say(f"  what to do: {line}" if number == 0 else f"  {line}")
 
 
 def say_at_once(text: str) -> None:
-    """A line on stderr from a signal handler: past the buffers, which the interrupted code may be using."""
+    """Print a line on stderr from a signal handler. It does not use the buffers, because the interrupted code may be
+    using them."""
     try:
         os.write(sys.stderr.fileno(), f"{text}\n".encode())
     except (OSError, ValueError):
@@ -155,7 +158,7 @@ def agrees(question: str) -> bool:
 
 
 def answered(question: str) -> str:
-    """What the person at the terminal types at ``question``, once. Ctrl-C and Ctrl-D are an empty answer."""
+    """The answer that the person at the terminal types at ``question``. Ctrl-C and Ctrl-D are an empty answer."""
     try:
         return str(
             typer.prompt(
@@ -177,7 +180,7 @@ def is_attended() -> bool:
 
 
 def can_redraw() -> bool:
-    """Can the terminal of that person show a table in place of the one before?"""
+    """Is there a person at a terminal that can redraw a table in its place?"""
     return is_attended() and os.environ.get("TERM", "").lower() not in ("dumb", "unknown")
 
 
@@ -191,17 +194,17 @@ def can_show(stream: TextIO, text: str) -> bool:
 
 
 def open_what_is_closed() -> None:
-    """A standard stream that whoever started this process had closed (``<&-``, some schedulers) reads nothing and goes
-    nowhere: else it is missing, and the next file that is opened, the journal say, has its place."""
+    """Open missing standard streams on the null device. The parent process may have closed one (``<&-``, some
+    schedulers). Otherwise the next opened file, such as the journal, would get the number of the missing stream."""
     for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
         if getattr(sys, name) is None:
-            stream = os.fdopen(os.open(os.devnull, os.O_RDWR), mode)  # takes the lowest free place, which is this one
+            stream = os.fdopen(os.open(os.devnull, os.O_RDWR), mode)  # takes the lowest free number: the missing one
             os.set_inheritable(stream.fileno(), True)
             setattr(sys, name, stream)
 
 
 def tolerate_any_text() -> None:
-    """Characters that an output's encoding lacks are spelled out there, instead of ending the program."""
+    """Spell out characters that the output's encoding lacks, because otherwise they would end the program."""
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(errors="backslashreplace")
@@ -222,7 +225,7 @@ def _write(stream: TextIO, text: str) -> None:
 
 
 def _forget(stream: TextIO) -> None:
-    """What is still in the buffer must not fail once more when the process ends."""
+    """Redirect the stream to the null device, so the rest in its buffer cannot fail again when the process ends."""
     try:
         os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
     except (OSError, ValueError):
@@ -230,7 +233,7 @@ def _forget(stream: TextIO) -> None:
 
 
 def _folded(text: str, stream: TextIO) -> str:
-    """Broken at blanks for a terminal, with the indent kept; whole for everything that is no terminal."""
+    """``text`` broken at blanks for a terminal, with its indent. Without a terminal the text stays whole."""
     width = shutil.get_terminal_size().columns if stream.isatty() else 0
     if width < _NARROWEST or len(text) <= width:
         return text

@@ -1,1 +1,1 @@
-"""Runs led, stopped, answered and verified from a terminal."""
+"""Leads, stops, answers and verifies runs from a terminal."""

@@ -1,4 +1,4 @@
-"""``failover approve``: another person's word about the plan of a run that waits for it; and which runs wait for one."""
+"""``failover approve``: shows the plan of a run that waits for approval, and records another person's answer."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _SAID: Mapping[Word, str] = {"approve": "approved", "deny": "denied", "break-gla
 
 
 def show_run(tools: Tools, name: str | None, *, as_json: bool) -> int:
-    """Show a run's plan as it is shown to who approves it, and record nothing. Returns the exit code."""
+    """Show a run's plan as an approver sees it, and record nothing. Returns the exit code."""
     with closing(tools.journal()) as journal:
         run_name = find_run(journal, name)
         run, created = folded_with_creation(journal, run_name)
@@ -34,9 +34,9 @@ def show_run(tools: Tools, name: str | None, *, as_json: bool) -> int:
 
 
 def approve_run(tools: Tools, name: str | None, word: Word, reason: str, *, yes: bool, as_json: bool) -> int:
-    """Show what is asked, and leave this account's word for the process that leads the run. Returns the exit code.
+    """Show the plan, and record this account's answer for the process that leads the run. Returns the exit code.
 
-    Raises ``DefinitionError`` when nothing is asked, or when the word would not count.
+    Raises ``DefinitionError`` if the run waits for no approval, or if the answer would not count.
     """
     with closing(tools.journal()) as journal:
         run_name = find_open_run(journal, name, "approve")
@@ -44,7 +44,7 @@ def approve_run(tools: Tools, name: str | None, word: Word, reason: str, *, yes:
         request = word_that_counts(tools, run_name, run, word, reason)
         if word == "approve" and not yes:
             _confirm(tools, run_name, run, created, as_json=as_json)
-        # It is reported when it is confirmed, not when it was shown.
+        # The answer has the time of the confirmation, not the time when the plan was shown.
         digest = plan_asked_about(run)
         led = leave_word(tools, journal, run_name, word_on(tools, run_name, digest, word, reason))
     signed = ", signed" if request.signature and run.plan.approval is not None and run.plan.approval.signed else ""

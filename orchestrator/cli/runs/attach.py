@@ -22,7 +22,7 @@ _QUESTIONS = 3
 
 
 def attach_run(tools: Tools, name: str | None, *, slo: float, as_json: bool) -> int:
-    """Follow the run until it ends, or Ctrl-C. Returns the exit code of the run; 0 when it continues without us."""
+    """Follow the run until it ends, or Ctrl-C. Returns the exit code of the run, or 0 if the run continues."""
     with closing(tools.journal()) as journal:
         run_name = find_run(journal, name)
         try:
@@ -50,7 +50,7 @@ def _follow(tools: Tools, journal: Journal, name: str, slo: float, *, as_json: b
 
 
 class _View:
-    """What is shown of it: the table on a terminal, else lines; with ``--json`` every event."""
+    """The view of the run: a table on a terminal, otherwise lines. With ``--json`` it shows every event."""
 
     def __init__(self, tools: Tools, run: Run, slo: float, *, as_json: bool) -> None:
         self._positions = Positions(run.plan)
@@ -68,7 +68,7 @@ class _View:
             self._suspending.enter_context(on_ctrl_z(self._live.suspend))
 
     def take(self, record: ev.Record, run: Run, *, is_new: bool) -> None:
-        """One more record. On a screen the old ones only make the picture."""
+        """Show one record. On a terminal, old records only update the table."""
         self._positions.take(record)
         if self._live is not None:
             self._live.is_muted = not is_new
@@ -79,7 +79,7 @@ class _View:
             self._screen(record, run)
 
     def close(self) -> None:
-        """Take away what moves."""
+        """Remove the redrawn table."""
         self._suspending.close()
         if self._live is not None:
             self._live.close()

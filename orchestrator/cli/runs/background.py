@@ -9,7 +9,7 @@ from orchestrator.operations.runtime import Tools
 
 
 def begin_elsewhere(tools: Tools, request: Request, *, as_json: bool) -> int:
-    """Leave the run to another process, and tell where it writes to. Returns 0 once that one leads it."""
+    """Start the run in another process, and print the path of its log. Returns 0 once that process leads the run."""
     begun = begin(tools, request, say)
     words = f"started; it continues in the background, and writes to {begun.log}"
     simulated = begun.plan.simulated

@@ -1,4 +1,4 @@
-"""``--idempotency-key``: whoever asks twice gets the first run's result, and never a second run."""
+"""``--idempotency-key``: a repeated request gets the first run's result, and never starts a second run."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ from orchestrator.reports.report import build
 
 
 def first_result(tools: Tools, asked: Mapping[str, str], key: str, *, wait: bool, as_json: bool) -> int | None:
-    """Print the result of the run that ``key`` has started, and return its exit code; None when there is none yet.
+    """Print the result of the run that ``key`` has started, and return its exit code. None if there is no such run yet.
 
-    With ``wait``, first until no process leads it any more. Raises ``DefinitionError`` when something else than ``asked``
-    was asked with the key before.
+    With ``wait``, wait first until no process leads the run any more. Raises ``DefinitionError`` if the key was used
+    before with another request than ``asked``.
     """
     with closing(tools.journal()) as journal:
         name = first_run(journal, asked, key)

@@ -1,6 +1,7 @@
-"""Resume a run, abort it, answer its questions: what is printed of it.
+"""Resumes a run, aborts it, or answers its questions, and prints the outcome.
 
-What leads a run takes as long to load as its record takes to read, so it is loaded behind the first line.
+The modules that lead a run take as long to load as its record takes to read. So they are loaded after the first line is
+printed.
 """
 
 from __future__ import annotations
@@ -39,9 +40,9 @@ def resume_run(tools: Tools, name: str | None, answers: Answers, *, slo: float, 
 
 
 def abort_run(tools: Tools, name: str | None, reason: str, *, leave: bool, as_json: bool) -> int:
-    """Roll a run back, or ask the process that leads it to, and say its outcome. Returns the process exit code.
+    """Roll a run back, or ask the process that leads it to do so, and print the outcome. Returns the process exit code.
 
-    ``leave``: what cannot be rolled back is left as it is, permanently. That is for a run that no process leads.
+    ``leave``: changes that cannot be rolled back stay permanently. This is only for a run that no process leads.
     """
     if leave and not reason:
         raise DefinitionError(
@@ -66,7 +67,7 @@ def abort_run(tools: Tools, name: str | None, reason: str, *, leave: bool, as_js
 
 
 def decide_for(tools: Tools, name: str | None, decision: Decision, *, as_json: bool) -> int:
-    """Leave an answer for the process that leads the run, or for the one that will. Returns the exit code."""
+    """Record an answer for the process that leads the run, or will lead it next. Returns the exit code."""
     from orchestrator.operations.runs.intervene import note_decision
 
     with closing(tools.journal()) as journal:
@@ -79,7 +80,7 @@ def decide_for(tools: Tools, name: str | None, decision: Decision, *, as_json: b
 
 
 def _say_who_aborts(tools: Tools, journal: Journal, name: str, run: Run, *, as_json: bool) -> None:
-    """Another process that leads the run, or this one, which connects."""
+    """Say which process aborts the run: the one that leads it, or this one, which connects to the devices."""
     if not _is_led(tools, journal, name):
         say_connecting_for(run.plan, as_json=as_json)
         return

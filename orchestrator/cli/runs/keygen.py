@@ -1,4 +1,4 @@
-"""``failover runs keygen``: a pair of keys to sign the record and one's own words with."""
+"""``failover runs keygen``: makes a pair of keys to sign the record and this account's answers."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from orchestrator.operations.runtime import SIGNING_KEY, SIGNING_VARIABLE, Tools
 
 
 def show_public(tools: Tools, path: Path | None, *, as_json: bool) -> None:
-    """The public half of the key at ``path``, or of the one that signs for this account, as others are to be given it.
+    """Print the public half of the key at ``path``, or of this account's signing key, in the form for other people.
 
-    Raises ``DefinitionError`` where there is none, or none that can be used.
+    Raises ``DefinitionError`` if there is no key, or no usable key.
     """
     signer = tools.signer() if path is None else Signer(path)
     if signer is None:
@@ -26,7 +26,7 @@ def show_public(tools: Tools, path: Path | None, *, as_json: bool) -> None:
 
 
 def make_keys(tools: Tools, path: Path | None, *, as_json: bool) -> None:
-    """Make them at ``path``, or where this account's runs are signed with them from now on."""
+    """Make the keys at ``path``. Without ``path``, this account's runs are signed with the new keys from now on."""
     own = tools.state / SIGNING_KEY
     private = path or own
     public, name = generate(private)

@@ -1,4 +1,5 @@
-"""Leads a run from the command line: screen, desk, signals, and the end of it. Shared by all that move services."""
+"""Leads a run from the command line: screen, questions, signals, and the result. All commands that move services use
+it."""
 
 from __future__ import annotations
 
@@ -35,18 +36,19 @@ if TYPE_CHECKING:
     from orchestrator.cli.live.screen import LiveScreen
 
 _SIGNALS = (signal.SIGINT, signal.SIGTERM)
-# A process that leads a run and is suspended leaves its services as they are at that moment: perhaps with no active site.
+# If a process that leads a run were suspended, its services would stay in their present state, perhaps without an active
+# site.
 _NOT_SUSPENDED = (
     "Ctrl-Z does not suspend a run: its services could be left without an active site. "
     "Ctrl-C stops it at the next safe point."
 )
-_TOLD_WITHIN_S = 1.0  # a terminal that was stopped (Ctrl-S) must not hold back the report
+_TOLD_WITHIN_S = 1.0  # a stopped terminal (Ctrl-S) must not delay the report
 _SHOW_CURSOR = "\x1b[?25h"
 
 
 def lead_new(tools: Tools, request: Request, *, as_json: bool, slo: float = OUTAGE_SLO_S) -> int:
-    """Start the run that is asked for and lead it. Returns the process exit code. Raises ``KeyUsed`` if its key has
-    started one."""
+    """Start the requested run and lead it. Returns the process exit code. Raises ``KeyUsed`` if its key has already
+    started a run."""
     with closing(tools.journal()) as journal:
         return _lead(tools, journal, begin_run(tools, journal, request), as_json=as_json, slo=slo)
 
@@ -62,8 +64,8 @@ def lead_again(
     abort: ev.AbortAsked | None = None,
     slo: float = OUTAGE_SLO_S,
 ) -> int:
-    """Resume run ``name``, whose record leads to ``run``; with ``abort``, on the way back where possible, which takes
-    no one else."""
+    """Resume run ``name``. ``run`` is the state from its record. With ``abort``, roll it back where possible, without
+    any approval."""
     taken = take_run(tools, journal, name, run, to_abort=abort is not None)
     return _lead(tools, journal, taken, as_json=as_json, policy=policy, abort=abort, slo=slo)
 
@@ -78,7 +80,7 @@ def _lead(
     abort: ev.AbortAsked | None = None,
     slo: float = OUTAGE_SLO_S,
 ) -> int:
-    """Until the end, a pause, or an error, with its hooks told. Returns the process exit code."""
+    """Lead the run until its end, a pause, or an error, and deliver its hooks. Returns the process exit code."""
     front = _Front(tools, journal, taken, as_json=as_json, slo=slo)
     prompter: list[Observer] = [] if front.desk is None else [front.desk]
     observers: list[Observer] = [front.positions, *prompter, front.screen]
@@ -90,14 +92,14 @@ def _lead(
         try:
             show_result(tools, taken.held.run.plan, report, as_json=as_json, journal=journal, verdict=verdict)
         except OutputLost as error:
-            # The outcome of the run is known and recorded; that no one could read it changes nothing.
+            # The outcome of the run is recorded, so a lost output does not change it.
             if not error.is_reader_gone:
                 say(str(error))
         return report.exit_code if verdict is None else verdict.exit_code
 
 
 class _Front:
-    """What an operator has of a run that this process leads: a screen, and on a terminal a prompt."""
+    """The operator's view of a run that this process leads: a screen, and on a terminal a prompt."""
 
     def __init__(self, tools: Tools, journal: Journal, taken: Leadership, *, as_json: bool, slo: float) -> None:
         self._tools, self._taken, self._as_json, self._slo = tools, taken, as_json, slo
@@ -119,7 +121,7 @@ class _Front:
         )
 
     def positions(self, record: ev.Record, run: Run) -> None:
-        """The first observer, since the others show them."""
+        """Update the positions of the sites. This is the first observer, because the others show the positions."""
         del run
         self._positions.take(record)
 
@@ -141,21 +143,22 @@ class _Front:
         return LineAsking(self.screen.quiet)
 
     def _has_table(self) -> bool:
-        """Is a table redrawn, with questions below it?"""
+        """Is a table redrawn, with room for questions below it?"""
         return not isinstance(self.screen, JsonScreen | PlainScreen) and self.screen.has_keys
 
     def _outage(self, service: str) -> str:
         return outage(self._positions.of(service), self._run.plan, self._tools.clock.now())
 
     def _say(self, text: str) -> None:
-        """A line between what the screen shows, from any thread."""
+        """Print a line between the screen's output. Any thread may call it."""
         self.screen.quiet(True)
         say(text)
         self.screen.quiet(False)
 
     @contextmanager
     def shown(self) -> Iterator[None]:
-        """The screen, while the block leads the run; and what is left behind where that breaks off."""
+        """Show the screen while the block leads the run. If the block fails, print the services without exactly one
+        serving site."""
         has_ended = False
         try:
             if self._taken.first is not None and self._as_json:
@@ -177,22 +180,22 @@ class _Front:
                     say(line)
 
     def release(self) -> None:
-        """The terminal is as it was, in case this process is ended at once. A signal handler may call it."""
+        """Restore the terminal, because this process may be killed next. A signal handler may call it."""
         if not isinstance(self.screen, JsonScreen | PlainScreen):
             self.screen.release()
 
     def tell_at_once(self, text: str) -> None:
-        """A line, from a signal handler. Above a table that is redrawn it comes from a thread, since the handler may have
-        broken into a drawing; written beside it, the next drawing would erase it."""
+        """Print a line from a signal handler. If a table is redrawn, a thread prints the line above it, because the
+        handler may have interrupted a drawing. A line inside the table would be erased by the next drawing."""
         if self._has_table():
             self._telling = threading.Thread(target=say, args=(text,), name="tell", daemon=True)
             self._telling.start()
             return
-        # On a terminal the line may be that of a question, or end in ^C.
+        # The present line of a terminal may be a question, or end in ^C, so a new line starts first.
         say_at_once(f"{_SHOW_CURSOR}\n{text}" if sys.stderr.isatty() else text)
 
     def _leave_screen(self) -> None:
-        """Ask and redraw nothing more, and show what was held back."""
+        """Stop asking and redrawing, and show the delayed lines."""
         if self._telling is not None:
             self._telling.join(_TOLD_WITHIN_S)
         if self.desk is not None:
@@ -200,7 +203,7 @@ class _Front:
         self.screen.close()
 
     def _stands(self) -> tuple[str, ...]:
-        """What a run that breaks off leaves behind: services that no site is known to serve, or both sites do."""
+        """The services of a failed run that no site is known to serve, or that both sites serve."""
         clocks = ((service, self._outage(service)) for service in self._run.lanes)
         marker = "SIMULATED  " if self._run.plan.simulated else ""
         return tuple(f"{marker}{service}: {clock}, by the last reading" for service, clock in clocks if clock)
@@ -208,9 +211,9 @@ class _Front:
 
 @contextmanager
 def _pausing(engine: Engine, front: _Front) -> Iterator[None]:
-    """The first signal pauses at a safe point; any second one ends the process at once.
+    """The first signal pauses the run at a safe point. Any second signal ends the process at once.
 
-    A terminal that goes away is no such signal: what was confirmed continues, unattended, and by the rules for that.
+    SIGHUP (the terminal is closed) does not pause the run. A confirmed run continues by the rules for unattended runs.
     """
 
     def pause(number: int, frame: FrameType | None) -> None:
@@ -224,7 +227,7 @@ def _pausing(engine: Engine, front: _Front) -> Iterator[None]:
         engine.pause(f"{name} from outside")
         front.patience.give_up()
 
-    # What is ignored stays ignored: a shell starts jobs in the background so.
+    # An ignored signal stays ignored, because a shell starts background jobs with ignored signals.
     heard = [number for number in _SIGNALS if signal.getsignal(number) is not signal.SIG_IGN]
     before = {number: signal.signal(number, pause) for number in heard}
     before[signal.SIGHUP] = signal.signal(signal.SIGHUP, signal.SIG_IGN)

@@ -1,4 +1,4 @@
-"""What ``failover hooks list``, ``flush`` and ``drop`` do."""
+"""The work of ``failover hooks list``, ``flush`` and ``drop``."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from orchestrator.operations.runtime import Tools
 
 
 def print_owed(tools: Tools, name: str | None, *, as_json: bool) -> None:
-    """One line for each hook of a run that has something to come."""
+    """Print one line for each hook of a run with undelivered events."""
     with closing(tools.journal()) as journal:
         outbox, run = Outbox(journal), _named(journal, name)
         found = False
@@ -31,7 +31,7 @@ def print_owed(tools: Tools, name: str | None, *, as_json: bool) -> None:
 
 
 def flush_owed(tools: Tools, name: str | None, *, as_json: bool) -> int:
-    """Deliver what is owed. Returns 0, or 4 if something is left that no process is about to deliver."""
+    """Deliver the undelivered events. Returns 0, or 4 if events remain that no process will deliver."""
     with closing(tools.journal()) as journal:
         outbox, run = Outbox(journal), _named(journal, name)
 
@@ -59,7 +59,8 @@ def flush_owed(tools: Tools, name: str | None, *, as_json: bool) -> int:
 
 
 def drop_owed(tools: Tools, name: str, hook: str | None, *, as_json: bool) -> None:
-    """Give up what a run owes. Raises ``LeaseHeld`` while a process leads it, ``DefinitionError`` for no such hook."""
+    """Give up the undelivered events of a run. Raises ``LeaseHeld`` while a process leads the run, and
+    ``DefinitionError`` if there is no such hook."""
     with closing(tools.journal()) as journal:
         dropped = dropped_of(tools, Outbox(journal), find_run(journal, name), hook)
     for lost in dropped:

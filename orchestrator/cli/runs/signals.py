@@ -1,4 +1,5 @@
-"""Commands that a person stops: those that continue until then, and those that leave nothing half-done behind."""
+"""Signal handling for commands that run until a person stops them, and for commands that must clean up before they
+end."""
 
 from __future__ import annotations
 
@@ -16,7 +17,7 @@ from orchestrator.stopping import Stop
 
 @contextmanager
 def until_stopped() -> Iterator[None]:
-    """Do the block until it ends, or until Ctrl-C or SIGTERM ends it, which is no error."""
+    """Run the block until it ends, or until Ctrl-C or SIGTERM ends it. A signal is no error here."""
     if threading.current_thread() is not threading.main_thread():
         yield
         return
@@ -31,8 +32,8 @@ def until_stopped() -> Iterator[None]:
 
 @contextmanager
 def on_ctrl_z(do: Callable[[], None]) -> Iterator[None]:
-    """Within the block, Ctrl-Z does this and nothing else, in a thread: a handler may have broken into a line that is
-    being written. What is ignored stays ignored."""
+    """Within the block, Ctrl-Z only calls ``do``, in a thread, because the signal handler may have interrupted the
+    writing of a line. If Ctrl-Z was ignored before, it stays ignored."""
 
     def handle(number: int, frame: FrameType | None) -> None:
         threading.Thread(target=do, name="ctrl-z", daemon=True).start()
@@ -50,9 +51,10 @@ def on_ctrl_z(do: Callable[[], None]) -> Iterator[None]:
 
 @contextmanager
 def asked_to_stop() -> Iterator[Stop]:
-    """Set by Ctrl-C and SIGTERM, which break into nothing within this block: what is under way ends by itself.
+    """An event that Ctrl-C and SIGTERM set. Within the block the first signal interrupts nothing, so the present work
+    ends by itself.
 
-    A second Ctrl-C breaks in.
+    A second signal interrupts the work.
     """
     asked = Stop()
 
@@ -74,10 +76,9 @@ def asked_to_stop() -> Iterator[Stop]:
 
 @contextmanager
 def stopped_in_order(what_stays: str = "a result that was not finished does not count") -> Iterator[None]:
-    """Do the block; Ctrl-C and SIGTERM let it put away what it holds, then it is reported and the exit code tells the
-    signal.
+    """Run the block. On Ctrl-C or SIGTERM the block cleans up. Then the signal is reported, and the exit code shows it.
 
-    ``what_stays`` ends the sentence. Raises ``typer.Exit``. A second signal does not wait.
+    ``what_stays`` ends the reported sentence. Raises ``typer.Exit``. A second signal ends the process at once.
     """
     came = signal.SIGINT
 

@@ -1,4 +1,4 @@
-"""From a plan to its run: preview it only, or ask once and lead. Shared by every command that moves services."""
+"""Previews a plan, or asks once and leads its run. Every command that moves services uses it."""
 
 from __future__ import annotations
 
@@ -26,11 +26,11 @@ def start(
     begin: Beginning,
     options: Mapping[str, object] | None = None,
 ) -> int:
-    """Lead a run of ``plan``, or only preview it, with the approvals that it takes. Returns the process exit code.
+    """Lead a run of ``plan`` with the required approvals, or only preview the plan. Returns the process exit code.
 
-    ``command`` is what the inventory's policy on approvals calls it, ``options`` what was asked and is not in the plan.
-    With a key that has started a run already, that run's result is printed instead, and its exit code returned. With
-    ``no_wait`` the run continues in the background; one that has started already is shown as it is.
+    ``command`` is its name in the inventory's approval policy. ``options`` are typed options that are not in the plan.
+    If the key has already started a run, that run's result is printed instead, and its exit code returned. With
+    ``no_wait`` the run continues in the background, and a run that has already started is shown in its present state.
     """
     from orchestrator.operations.runs.approval import Eyes, with_approval
     from orchestrator.operations.runs.lead import Request
@@ -56,7 +56,7 @@ def start(
         code = first_result(tools, asked, checked_key(key), wait=not begin.no_wait, as_json=as_json)
         if code is not None:
             return code
-    if key is not None:  # without one this is said before the plan is made
+    if key is not None:  # without a key this is printed before the plan is made
         say_connecting_for(plan, as_json=as_json)
     if begin.dry_run:
         from orchestrator.cli.render.preview import show_preview
@@ -78,15 +78,15 @@ def start(
         from orchestrator.cli.runs.lead import lead_new
 
         return lead_new(tools, request, as_json=as_json, slo=slo)
-    except KeyUsed:  # at the same moment, by another process
+    except KeyUsed:  # another process used the key at the same moment
         assert key is not None  # otherwise no process could have used it
         code = first_result(tools, asked, key, wait=not begin.no_wait, as_json=as_json)
-        assert code is not None  # since that run is recorded
+        assert code is not None  # because that run is recorded
         return code
 
 
 def _in_waves(plan: ev.Plan, begin: Beginning) -> ev.Plan:
-    """The plan with its services in waves; as it is when neither a wave nor a canary is asked for."""
+    """The plan with its services in waves. Without the options for waves and canary, the plan is unchanged."""
     wave, canary = begin.wave, begin.canary
     if wave is None and canary is None:
         return plan
@@ -99,7 +99,7 @@ def _in_waves(plan: ev.Plan, begin: Beginning) -> ev.Plan:
 
 
 def _confirm(tools: Tools, plan: ev.Plan, as_json: bool, *, breaks_glass: bool) -> None:
-    """Show the plan and ask once; where a run cannot start there is nothing to ask. Without a terminal, refuse."""
+    """Show the plan and ask once. If the run cannot start, do not ask. Without a terminal, refuse."""
     from orchestrator.cli.render.preview import brief, in_short
     from orchestrator.operations.runs.preview import take_preview
     from orchestrator.reports.plan_preview import conclusion
@@ -123,7 +123,7 @@ def _confirm(tools: Tools, plan: ev.Plan, as_json: bool, *, breaks_glass: bool) 
 
 
 def _answer(plan: ev.Plan, breaks_glass: bool) -> Literal["yes", "details", ""]:
-    """What is typed at the one question. Where it takes more than a ``y``, that is the name of a site."""
+    """The operator's answer to the only question. If ``y`` is not enough, the operator types the name of a site."""
     from orchestrator.reports.plan_preview import question
     from orchestrator.reports.plan_summary import must_type
 

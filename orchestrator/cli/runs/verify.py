@@ -1,4 +1,4 @@
-"""``failover runs verify``: what was proven of each record, and what was not."""
+"""``failover runs verify``: shows for each record what was proven and what was not."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from orchestrator.operations.verify import Verdict, VerifyRequest, verdicts_of
 
 
 def verify(tools: Tools, request: VerifyRequest, *, as_json: bool) -> int:
-    """Print each verdict. Returns 0, or 4 when a record does not prove itself, or when there is none."""
+    """Print each verdict. Returns 0, or 4 if a record is not proven, or if there is no record."""
     bad = 0
     for verdict in verdicts_of(tools, request):
         bad += bool(verdict.problem)

@@ -1,1 +1,1 @@
-"""Rehearsals, simulation and the lab, from a terminal."""
+"""Runs rehearsals, simulations and the lab from a terminal."""

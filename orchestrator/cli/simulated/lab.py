@@ -1,4 +1,4 @@
-"""``failover lab up``: shows the simulated sites that are served, until a signal ends them."""
+"""``failover lab up``: serves the simulated sites and shows them, until a signal ends the lab."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def serve_lab(tools: Tools, request: LabRequest, served: Served) -> None:
     """Serve both sites until a signal comes."""
     with asked_to_stop() as stop, served(request, tools.clock) as lab:
         show("SIMULATED  the lab is up:")
-        if lab.editions:  # perhaps typed days ago
+        if lab.editions:  # printed, because the operator may have chosen them days ago
             show(f"  editions: {' '.join(lab.editions)}")
         for line in lab.lines:
             show(line)

@@ -1,6 +1,6 @@
-"""``failover lab reset``: simulated sites start again, those of the embedded pair or of a lab's directory.
+"""``failover lab reset``: resets the simulated sites of the embedded pair or of a lab's directory.
 
-A lab that is up continues with the new sites: it reads its world's file again when another process has written it.
+A running lab continues with the new sites, because it reads its world's file again after another process has written it.
 """
 
 from __future__ import annotations
@@ -18,9 +18,9 @@ from simulator.lab.anew import kept_worlds, start_anew, start_embedded_anew
 
 
 def reset_embedded(tools: Tools, *, force: bool = False) -> None:
-    """Start the embedded pair again.
+    """Reset the embedded pair.
 
-    Raises ``DefinitionError`` while a run is under way, and beside an unfinished one, unless with ``force``.
+    Raises ``DefinitionError`` while a run is in progress, and without ``force`` also if there is an unfinished run.
     """
     _see_no_run(tools, force)
     start_embedded_anew(tools.world_file, tools.clock)
@@ -29,9 +29,9 @@ def reset_embedded(tools: Tools, *, force: bool = False) -> None:
 
 
 def reset_lab(tools: Tools, directory: Path, *, force: bool = False) -> None:
-    """Start the sites again that a lab keeps in ``directory``, in the shape they have.
+    """Reset the sites that a lab keeps in ``directory``, with the same shape.
 
-    Raises ``DefinitionError`` as ``reset_embedded``, or when there are none; ``Unreachable`` for a damaged file.
+    Raises ``DefinitionError`` as ``reset_embedded``, or if there are no sites. Raises ``Unreachable`` for a damaged file.
     """
     kept = kept_worlds(directory)
     if not kept:
@@ -49,7 +49,7 @@ def _see_no_run(tools: Tools, force: bool) -> None:
         for row in journal.runs():
             if is_led(row, tools.clock.now()) and fold(journal.records(row.run)).plan.simulated:
                 raise DefinitionError(f"run {row.run} is under way", hint="let it end first")
-        # Resumed on new sites it would wait for what it started on the old ones.
+        # A run that is resumed on new sites would wait for the effects of its actions on the old sites.
         run = next(iter(_unfinished(journal)), None)
         if run is not None and not force:
             raise DefinitionError(
@@ -64,7 +64,7 @@ def _unfinished(journal: Journal) -> list[str]:
 
 
 def _warn_of_unfinished(tools: Tools) -> None:
-    """Name the unfinished runs: they read the sites before they do more, and find them as new."""
+    """Print the unfinished runs. A resumed run reads the sites first, and finds them as new."""
     with closing(tools.journal()) as journal:
         for run in _unfinished(journal):
             say(f"SIMULATED  run {run} is unfinished, and finds the sites that it moved as new")

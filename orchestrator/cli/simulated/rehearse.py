@@ -1,6 +1,6 @@
-"""Types the rehearsed command at a simulated copy of the pair, and shows the debriefing.
+"""Runs the rehearsed command on a simulated copy of the pair, and shows the debriefing.
 
-The command is the real one, called as if it had been typed, with the tools of the rehearsal.
+It calls the real command with typed words, and with the tools of the rehearsal.
 """
 
 from __future__ import annotations
@@ -18,14 +18,14 @@ from orchestrator.operations.runtime import JOURNAL_VARIABLE, STATE_VARIABLE, To
 
 # Exit codes of runs that can be resumed: needs-operator, stuck.
 _RESUMABLE = (6, 7)
-# A decision that took less than this was made at once, seconds.
+# A decision that took fewer seconds than this was made at once.
 _AT_ONCE = 0.1
 # The option of every rehearsed command that names the site.
 _SITE_OPTION = "--site"
 
 
 class Program(Protocol):
-    """The program itself, as its command line understands it."""
+    """The program's command line."""
 
     def main(self, args: Sequence[str], prog_name: str, *, obj: Tools) -> Any: ...
 
@@ -50,7 +50,7 @@ def _typed(request: RehearsalRequest, copy: Rehearsing, *, yes: bool, as_json: b
 
 
 def _services(copy: Rehearsing) -> list[str]:
-    """Plain words; a name that looks like an option is given as the value of one."""
+    """The services as plain words. A name that looks like an option becomes the value of ``--service``."""
     return [f"--service={name}" if name.startswith("-") else name for name in copy.rehearsal.services]
 
 
@@ -84,7 +84,7 @@ def _announce(request: RehearsalRequest, copy: Rehearsing, as_json: bool) -> Non
 
 
 def _debrief(request: RehearsalRequest, copy: Rehearsing, *, is_open: bool) -> None:
-    """What was decided, how long that took, and the outcome of the messages."""
+    """Print the decisions, their times, and the outcome of the messages."""
     found = copy.debriefing()
     show("")
     show("SIMULATED  the rehearsal")
@@ -99,7 +99,7 @@ def _debrief(request: RehearsalRequest, copy: Rehearsing, *, is_open: bool) -> N
         f"{total['out_of_order']:,} out of order{'; ' if both else ''}{both}"
     )
     if request.keep:
-        # A rehearsal has no part in a shared journal: with that, the command would show a real run.
+        # A rehearsal does not use a shared journal. With a shared journal, the command would show a real run.
         alone = f"{JOURNAL_VARIABLE}= " if os.environ.get(JOURNAL_VARIABLE) else ""
         show(f"  its record is kept: {alone}{STATE_VARIABLE}={copy.directory} failover runs show")
     elif is_open:

@@ -1,4 +1,4 @@
-"""Simulates runs on behalf of the command line, and shows the outcome."""
+"""Simulates runs for the command line, and shows the outcome."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _REPORT_EVERY_S = 5.0
 
 @dataclass(frozen=True, slots=True)
 class SimulationRequest:
-    """What a person typed. ``kinds``: none means all."""
+    """The typed request. Empty ``kinds`` means all."""
 
     seeds: int
     first: int
@@ -39,8 +39,8 @@ class SimulationRequest:
 
 
 def kinds_named(names: Sequence[str]) -> tuple[Kind, ...]:
-    """The runbooks that were typed; the name of a family in a file means all of its runbooks. Raises ``DefinitionError``
-    for one that cannot be simulated."""
+    """The typed runbooks. The name of a file-based family means all of its runbooks. Raises ``DefinitionError`` for a
+    runbook that cannot be simulated."""
     return tuple(dict.fromkeys(kind for name in names for kind in _kinds_named(name)))
 
 
@@ -51,7 +51,7 @@ def _kinds_named(name: str) -> Sequence[Kind]:
     family, slash, _ = name.partition("/")
     if family not in known_families() or family in SIMULATIONS:
         raise DefinitionError(f"--kind {name}: no such runbook is simulated", hint=suggest(name, KINDS))
-    simulation_of(family)  # raises for one that has none
+    simulation_of(family)  # raises for a family without a simulation
     known = kinds_of(family)
     if slash and name not in known:
         raise DefinitionError(f"--kind {name}: no such runbook is simulated", hint=suggest(name, known))
@@ -59,7 +59,7 @@ def _kinds_named(name: str) -> Sequence[Kind]:
 
 
 def run_simulation(request: SimulationRequest) -> int:
-    """Simulate the seeds, and show the outcome. Returns the exit code: 4 when a promise broke."""
+    """Simulate the seeds, and show the outcome. Returns the exit code: 4 if a promise was broken."""
     clock = SystemClock()
     started = reported_at = clock.now()
     figures = Figures()
@@ -77,7 +77,7 @@ def run_simulation(request: SimulationRequest) -> int:
 
 
 def _show_failing(request: SimulationRequest, failing: Failing) -> None:
-    """What the run broke, and the line that simulates it again."""
+    """Print the promises that the run broke, and the command that simulates it again."""
     again = f"failover simulate --seeds 1 --from {failing.seed}"
     again += "".join(f" --kind {kind}" for kind in request.kinds)
     lines = [str(broken) for broken in failing.broken]
@@ -101,7 +101,7 @@ def _show_failing(request: SimulationRequest, failing: Failing) -> None:
 
 
 def _troubles(story: Story) -> Iterator[str]:
-    """What goes wrong in a simulated run, a line each."""
+    """The faults of a simulated run, one line each."""
     yield from (f"went wrong before: {fault}" for fault in story.prelude)
     yield from (f"goes wrong: {fault}" for fault in story.faults)
     for strike in story.strikes:
@@ -150,7 +150,7 @@ def _lines(figures: Figures, rate: float) -> Iterator[str]:
 
 
 def _by_family(figures: Figures) -> dict[str, dict[str, int]]:
-    """The effects other than faults of the world and of processes, in words."""
+    """The effects by family, in words, except faults of the world and of processes."""
     families = sorted({family for family, _ in figures.effects})
     return {
         one: {effect: count for (family, effect), count in sorted(figures.effects.items()) if family == one}

@@ -1,23 +1,24 @@
-"""What a lane does next. Pure: from plan, lane and moment to events, readings to take, and questions to ask.
+"""The decision on the next move of a lane. Pure: from plan, lane and time to events, readings and questions.
 
 The safety argument in prose, before the code:
 
 - Every attempt of a step's action is intended only after every ``require`` was read as true under the present mark, in
-  a round that is no older than ``max_age``. What waits have proven (``reconfirm``) is part of that round at the point of
-  no return; only an escalation waives it.
-- What belongs to a whole site is changed under a claim, and rolled back only once no other service relies on it.
-- A step is done only after every ``expect`` was read as true *after* the action ended, whatever the device answered.
+  a round that is no older than ``max_age``. At the point of no return the round also reads again the results of earlier
+  waits (``reconfirm``). Only an escalation waives them.
+- A thing of a whole site is changed under a claim, and rolled back only once no other service relies on the thing.
+- A step is done only after every ``expect`` was read as true *after* the action ended. The device's answer is not enough.
 - A doubtful action is sent again only after a reading showed, later than ``settle``, that it had no effect.
-- A wait ends only when ``until`` and ``guard`` were read as true in one and the same round.
-- A lane that is aborted sends nothing new, and rolls back once what it sent is known.
-- Unknown is never true. It is asked again for ``patience``, and then the step has failed.
-- Before anything was changed a failed step refuses the lane; after that an operator decides, and unattended it reverts;
-  past the point of no return, and while it is in doubt whether that is passed, it stops.
-- Unattended, nothing is given up on the way to a question that is known in advance and has no answer: the lane refuses.
-- ``reverted`` means that every change was undone, or left by a person's decision. What has no undo ends ``stuck``.
+- A wait ends only when ``until`` and ``guard`` were read as true in the same round.
+- An aborted lane sends no new command. It rolls back once the effects of the commands that it sent are known.
+- Unknown is never true. An unknown value is read again for ``patience``, and then the step fails.
+- While nothing is changed, a failed step refuses the lane. After a change an operator decides; unattended, the lane
+  reverts. Past the point of no return, and while it is in doubt whether the lane passed that point, the lane stops.
+- Unattended, a lane is refused, before it gives anything up, if it is certain to reach a question without an answer.
+- ``reverted`` means that every change was undone, or was left by a person's decision. A lane with a change that has no
+  undo ends ``stuck``.
 
-``decide`` returns either events to record (then it is asked again), or what to wait for. It never does both, so that
-every decision depends on recorded facts.
+``decide`` returns either events to record, or requests and a time to wait for. It never returns both, so that every
+decision depends on recorded facts. After it returned events it is called again.
 """
 
 from __future__ import annotations
@@ -63,7 +64,7 @@ def decide(plan: ev.Plan, lane: Lane, now: float, *, attended: bool) -> Next:
 
 
 def _in_step(plan: ev.Plan, lane: Lane, step: Step, now: float, attended: bool) -> Next:
-    """The next move inside a step, by its stage and then by its shape."""
+    """The next move inside a step, by the stage of the lane and then by the kind of step."""
     if lane.stage is Stage.BETWEEN:
         return emit(ev.StepStarted(step=step.id))
     if lane.stage is Stage.FAILED:
@@ -93,19 +94,19 @@ def _in_step(plan: ev.Plan, lane: Lane, step: Step, now: float, attended: bool) 
 
 
 def _is_untouched(lane: Lane) -> bool:
-    """Has the step changed nothing yet, and is it about to? After a resume it may apply no more."""
+    """Has the step changed nothing yet, and is its action next? After a resume the step may no longer apply."""
     if lane.stage is Stage.PROVE:
         return not any(one.may_have_obeyed for one in lane.intents)
     return lane.stage is Stage.REQUIRE
 
 
 def _before(step: Step) -> tuple[Check, ...]:
-    """What holds if the step did nothing: what taking it back would lead to."""
+    """The checks that hold if the step had no effect: the state that its undo leads to."""
     return () if step.undo is None else step.undo.expect
 
 
 def _to_be_proven(plan: ev.Plan, lane: Lane) -> bool:
-    """Did an action end that may have been obeyed, and a reading has yet to show what it did?"""
+    """Has an action ended that may have had an effect, and must a reading still show the effect?"""
     if lane.status != "running" or lane.stage is not Stage.PROVE:
         return False
     last = lane.intents[-1]

@@ -1,4 +1,4 @@
-"""An action and its proof: preconditions, intent, outcome, and a reading that shows what it did. Pure."""
+"""An action and its proof: preconditions, intent, outcome, and a reading that shows the effect. Pure."""
 
 from __future__ import annotations
 
@@ -25,14 +25,14 @@ from orchestrator.model import events as ev
 from orchestrator.model.outcome import Effect
 from orchestrator.model.runbook import Check, Do, Step
 
-# A refusal by the permit is no attempt, but it is not repeated for ever.
+# An action that the permit refused is not an attempt, but it is not repeated forever.
 _WITHHELD_MAX = 20
 
 
 @dataclass(frozen=True, slots=True)
 class Task:
-    """An action with its proof: a step's own, or its undo. ``before``: what holds if it had no effect at all.
-    ``reconfirm``: what earlier waits have proven and it depends on."""
+    """The action of a step, or of its undo, with its proof. ``before``: the checks that hold if the action had no effect
+    at all. ``reconfirm``: the results of earlier waits that the action depends on."""
 
     step: str
     require: tuple[Check, ...]
@@ -44,7 +44,8 @@ class Task:
     reconfirm: tuple[Check, ...] = ()
 
 
-# What follows when what was proven no longer holds: a verdict on it, and the round that would show it again.
+# Gives the next move when a result of an earlier wait no longer holds. Arguments: the verdict, and the round to read
+# again.
 WhenBroken = Callable[[Verdict, Observe], Next]
 
 
@@ -56,7 +57,7 @@ def act(plan: ev.Plan, lane: Lane, task: Task, now: float, when_broken: WhenBrok
     last = lane.intents[-1] if lane.intents else None
     if last is not None and lane.stage is Stage.PROVE and not _had_no_effect(task, last):
         return _prove(plan, lane, task, last, now)
-    # A resumed lane asks first whether its step applies, and comes here without a proof.
+    # A resumed lane first checks whether its step applies, so it comes here without a proof.
     if last is not None and not attempts_left(lane, task):
         return emit(ev.StepFailed(step=task.step, why=exhausted(last), undo=task.undo))
     if last is not None and lane.stage is Stage.PROVE:
@@ -67,7 +68,7 @@ def act(plan: ev.Plan, lane: Lane, task: Task, now: float, when_broken: WhenBrok
 
 
 def _start(plan: ev.Plan, lane: Lane, task: Task, now: float, when_broken: WhenBroken | None) -> Next:
-    """Everything that an attempt depends on, and then its intent."""
+    """Check everything that an attempt depends on, and then record its intent."""
     claiming = claims_of(plan, lane, task.limits, now, undo=task.undo)
     if claiming is not None:
         return claiming
@@ -83,13 +84,14 @@ def _start(plan: ev.Plan, lane: Lane, task: Task, now: float, when_broken: WhenB
         if obstacle is not None:
             return obstacle
         if is_hold and judge(plan, lane, task.expect).holds:
-            # An earlier command did it, and only the run of that one may undo it.
+            # An earlier command had this effect already. Only the run that sent that command may undo it.
             return emit(*_passed(lane, task), ev.StepDone(step=task.step, note="it is so already; nothing was sent"))
     return emit(intend(lane, task, task.do.args))
 
 
 def _required(plan: ev.Plan, lane: Lane, task: Task, request: Observe, now: float) -> Next | None:
-    """None once every precondition was read as true. One that was read as false long ago is read again first."""
+    """None once every precondition was read as true. A precondition that was read as false long ago is read again
+    first."""
     verdict = judge(plan, lane, task.require)
     if verdict.holds is None and not lane.waived:
         return patience(lane, task.limits, verdict, request, now, task.undo)
@@ -104,10 +106,10 @@ def _required(plan: ev.Plan, lane: Lane, task: Task, request: Observe, now: floa
 def _reconfirmed(
     plan: ev.Plan, lane: Lane, task: Task, request: Observe, when_broken: WhenBroken | None
 ) -> Next | None:
-    """None once everything that was proven was read as true again, in the round that the action depends on."""
+    """None once every result of earlier waits was read as true again, in the round that the action depends on."""
     if not task.reconfirm:
         return None
-    assert when_broken is not None  # by whoever makes such a task
+    assert when_broken is not None  # the caller of ``act`` gives it with such a task
     verdict = judge(plan, lane, task.reconfirm)
     if not verdict.holds:  # unknown is not proven
         return when_broken(verdict, request)
@@ -132,19 +134,21 @@ def intend(lane: Lane, task: Task, args: Mapping[str, str], item: str | None = N
 
 
 def attempts_left(lane: Lane, task: Task, item: str | None = None) -> bool:
-    """What never left is no attempt; but a permit that refuses for ever must not be asked for ever."""
+    """May the action be tried once more? A withheld action is not an attempt, but withheld actions have their own limit:
+    a permit that always refuses must not be asked forever."""
     tried = [intent for intent in lane.intents[lane.attempts_from :] if intent.item == item]
     withheld = sum(intent.withheld for intent in tried)
     return len(tried) - withheld < task.limits.attempts and withheld < _WITHHELD_MAX
 
 
 def _had_no_effect(task: Task, last: Intent) -> bool:
-    """May it be sent again? Without a proof a doubt is as good as that: lint allows it for idempotent actions only."""
+    """Had the action no effect, so that it may be sent again? Without a proof a doubtful outcome counts as no effect:
+    lint allows an action without a proof only if it is idempotent."""
     return last.disproved or last.effect is Effect.NOT_SENT or (last.effect is Effect.DOUBTFUL and not task.expect)
 
 
 def _prove(plan: ev.Plan, lane: Lane, task: Task, last: Intent, now: float) -> Next:
-    """The action ended, somehow. Only a reading says what it did."""
+    """The next move after an action has ended, with any outcome. Only a reading shows its effect."""
     if task.limits.point_of_no_return and last.effect is Effect.ACCEPTED and lane.status == "running":
         return emit(ev.PointOfNoReturnPassed(step=task.step))
     if not task.expect:
@@ -154,18 +158,18 @@ def _prove(plan: ev.Plan, lane: Lane, task: Task, last: Intent, now: float) -> N
     if not is_current(lane):
         return Next(requests=(request,))
     verdict = judge(plan, lane, task.expect)
-    age = lane.seen_at - lane.stage_at  # of the reading, not of the decision
+    age = lane.seen_at - lane.stage_at  # when the reading was asked for, not when the lane decides
     may_land = last.effect is Effect.DOUBTFUL and age < task.limits.settle
     if verdict.holds:
-        # What held already when it was intended shows nothing: the command may still be on its way, and would undo
-        # whatever is sent after it.
+        # A check that held already when the action was intended proves nothing. The command may still take effect, and
+        # would then undo a later command.
         if may_land and not was_otherwise(plan, lane, task.expect, last):
             return poll_again(lane, request, now, task.limits.settle - age)
         return emit(*_proven(plan, lane, task, last))
     if verdict.holds is None:
         if (
             may_land
-        ):  # the lane does not give up before: the command would undo the opposite one, which was sent to roll back
+        ):  # the lane does not fail before ``settle``: the late command would undo the command that rolls back
             return poll_again(lane, request, now, task.limits.settle - age if verdict.final else None)
         if last.effect is Effect.REJECTED:  # the device's answer explains more than a failed reading
             verdict = replace(verdict, why=f"{_refused(plan, task, last)}; {verdict.why}")
@@ -186,8 +190,9 @@ def _refused(plan: ev.Plan, task: Task, last: Intent) -> str:
 
 
 def _is_partly_done(plan: ev.Plan, lane: Lane, task: Task, last: Intent) -> bool:
-    """Several nodes, or several expectations: not done is not yet as it was. A step that is never undone does not
-    say how it was; then the reading says whether its parts differ, or an expectation holds that was not read as held."""
+    """Has the action taken effect in part? With several nodes, or several expectations, an action that is not done may
+    still have changed something. A step without an undo does not define the state before. Then the action is partly done
+    if the nodes of a reading differ, or if an expectation holds now and was not read to hold before."""
     if task.before:
         return not judge(plan, lane, task.before).holds
     seen = (lane.reading(check.on, check.reading) for check in task.expect)
@@ -211,13 +216,13 @@ def _proven(plan: ev.Plan, lane: Lane, task: Task, last: Intent) -> Iterator[ev.
 
 
 def _passed(lane: Lane, task: Task) -> Iterator[ev.Event]:
-    """The point of no return, if this step is it and it is not recorded yet."""
+    """The event of the point of no return, if this step is that point and the event is not recorded yet."""
     if task.limits.point_of_no_return and lane.status == "running":
         yield ev.PointOfNoReturnPassed(step=task.step)
 
 
 def _conclude_blind(plan: ev.Plan, lane: Lane, task: Task, last: Intent) -> Next:
-    """An idempotent action without a proof: its own answer has to do."""
+    """The end of an idempotent action without a proof: only the device's answer decides."""
     if last.effect is Effect.ACCEPTED:
         return emit(*_proven(plan, lane, task, last))
     return emit(ev.StepFailed(step=task.step, why=last.detail, undo=task.undo))

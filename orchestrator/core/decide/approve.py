@@ -1,4 +1,4 @@
-"""Where people agree to something: the plan before anything starts, an open question, a risk that was found. Pure."""
+"""Approvals by people: of the plan before anything starts, of an open question, of a risk that was found. Pure."""
 
 from __future__ import annotations
 
@@ -17,17 +17,17 @@ from orchestrator.model.reading import Reading, describe
 from orchestrator.model.requests import ApprovalRequest
 from orchestrator.model.runbook import Answer, Approval, Check, Step, format_duration
 
-# How many reasons a question names; the record of the readings has them all.
+# How many reasons a question names. The record of the readings has all of them.
 _REASONS_SHOWN = 5
-# Answers that give up a guarantee, or cannot be undone.
+# Answers that give up a guarantee, or that cannot be undone.
 GRAVE: frozenset[Answer] = frozenset({"escalate", "commit", "rollback", "waive", "attest", "accept"})
-# How far clocks of bastions may be apart, seconds: a word that was reported long before the question is about another
-# one.
+# How far the clocks of bastions may differ, seconds. A vote that was signed long before the question belongs to another
+# question.
 _SKEW = 120
 
 
 def approve(plan: ev.Plan, lane: Lane, step: Step, ask: Approval, attended: bool) -> Next:
-    """Put the question of the step, once, and wait for the answer."""
+    """Ask the question of the step, once, and wait for the answer."""
     gate = lane.open_gate(ask.gate)
     if gate is not None:
         return answer(plan, lane, gate, attended)
@@ -37,7 +37,7 @@ def approve(plan: ev.Plan, lane: Lane, step: Step, ask: Approval, attended: bool
 
 
 def _shown(plan: ev.Plan, lane: Lane, step: Step) -> Iterator[str]:
-    """What was read, in numbers or names, under which the question is asked at all."""
+    """The values, as numbers or names, of the readings under which the question is asked."""
     for check in step.only_if:
         seen = lane.reading(check.on, check.reading)
         value = None if seen is None else seen.value
@@ -50,8 +50,8 @@ def _shown(plan: ev.Plan, lane: Lane, step: Step) -> Iterator[str]:
 
 
 def compare(plan: ev.Plan, lane: Lane, step: Step, now: float, attended: bool) -> Next:
-    """Both sites are read in one round and judged by the rule of the step. If no adapter of a site reads what it needs,
-    people answer instead."""
+    """Read both sites in one round and judge them by the rule of the step. If no adapter of a site offers a reading that
+    the rule needs, people answer instead."""
     assert step.compare is not None  # the caller checks
     rule = comparison(step.compare)
     gate = lane.open_gate(rule.gate)
@@ -67,10 +67,10 @@ def compare(plan: ev.Plan, lane: Lane, step: Step, now: float, attended: bool) -
         if seen is not None and seen.value is not None:
             values.append(seen.value)
         elif seen is not None and seen.failure is not None and seen.failure.kind == NOT_OFFERED:
-            # Reading again does not help, so people are asked.
+            # A further reading cannot succeed, so people are asked.
             unread.append(f"{plan.site_name(side)}: {seen.failure.text}")
         else:
-            # The check is only there to say which reading was not had.
+            # The check only serves to name the missing reading.
             missing = Check(on=side, reading=reading, where={"items": ""})
             return patience(lane, step, judge_one(plan, lane, missing), request, now, undo=False)
     is_refuted = not unread and rule.is_refuted(values[0], values[1], plan.outage)
@@ -97,10 +97,10 @@ def _size(value: Reading) -> int:
 
 
 def request_approval(plan: ev.Plan, approvals: Approvals, now: float) -> tuple[ev.Event, ...]:
-    """The run's own next events about the approval of its plan; none while people think, or when all is reported.
+    """The run's own next events about the approval of its plan. Empty while people decide, and after the decision.
 
-    What was decided holds: it is recorded in one commit with the start of the first lanes, and from there on other
-    decisions made in advance are decisions of the run, and no other plan.
+    A decision remains valid: it is recorded in one commit with the start of the first lanes. After that, other decisions
+    in advance belong to the same run and do not make another plan.
     """
     rule, sought = plan.approval, approvals.sought
     if rule is None or approvals.decided is not None:
@@ -118,20 +118,20 @@ def request_approval(plan: ev.Plan, approvals: Approvals, now: float) -> tuple[e
 
 
 def asked_about(plan: ev.Plan, sought: ev.ApprovalSought) -> ev.Plan:
-    """The plan that people are asked about: as it is, or with other decisions."""
+    """The plan that people are asked about: the plan of the run, or the same plan with other decisions in advance."""
     return plan if sought.policy is None else plan.model_copy(update={"policy": sought.policy})
 
 
 def propose(plan: ev.Plan, rule: ev.ApprovalRule, policy: ev.Policy, now: float) -> ev.GateOpened:
-    """Ask people about other decisions for a run that they have agreed to; until they agree, the former ones hold."""
+    """Ask people about other decisions for a run that they approved. Until they agree, the earlier decisions apply."""
     return _question(plan, rule, now, policy)
 
 
 def record_vote(
     plan: ev.Plan, approvals: Approvals, request: ApprovalRequest, now: float, *, signer: str = ""
 ) -> tuple[ev.Event, ...]:
-    """What follows from a person's word about the plan. ``signer``: the approver whose signature over it was found good.
-    None when nothing is asked any more."""
+    """The events that follow from a person's vote on the plan; empty if no question is open. ``signer``: the approver
+    whose signature over the vote was verified, or empty."""
     sought, choice = approvals.sought, request.choice
     who, host, reason = request.who, request.host, request.reason
     rule = plan.approval
@@ -155,7 +155,7 @@ def record_vote(
 def _unsigned(
     rule: ev.ApprovalRule, sought: ev.ApprovalSought, request: ApprovalRequest, now: float, signer: str
 ) -> str:
-    """Why a word that has to be signed does not count, or empty."""
+    """Why the signature of a vote that must be signed does not count, or empty."""
     signed = request.signed
     if signed is None:
         return "it is not signed, and this plan takes words that an approver has signed"
@@ -168,8 +168,8 @@ def _unsigned(
 
 
 def alone(plan: ev.Plan, approvals: Approvals, choice: str, signer: str) -> str:
-    """Why ``choice``, an answer to a question of a run that people have agreed to, is not one person's to give; empty
-    where it is. ``signer``: the approver who signed it, if one did."""
+    """Why one person may not give the answer ``choice`` to a question of an approved run. Empty: one person may.
+    ``signer``: the approver who signed the answer, or empty."""
     rule = plan.approval
     if rule is None or not rule.signed or choice not in GRAVE or approvals.is_glass_broken:
         return ""
@@ -180,8 +180,8 @@ def alone(plan: ev.Plan, approvals: Approvals, choice: str, signer: str) -> str:
 
 
 def why_denied(approvals: Approvals) -> str:
-    """The reason that every lane of a plan ends with to which people did not agree."""
-    assert approvals.decided is not None  # or nothing would be denied
+    """The reason with which every lane of a denied plan ends."""
+    assert approvals.decided is not None  # a denial is a decision
     ruling = approvals.decided.ruling
     if ruling.by == "policy":
         return f"the plan was not approved: {ruling.reason}"
@@ -191,7 +191,7 @@ def why_denied(approvals: Approvals) -> str:
 def _objection(
     rule: ev.ApprovalRule, approvals: Approvals, sought: ev.ApprovalSought, request: ApprovalRequest
 ) -> str:
-    """Why this word does not count, or empty."""
+    """Why this vote does not count, or empty."""
     by = request.by
     if request.plan != sought.plan:
         return "it is for another plan than the one that is asked about"

@@ -1,12 +1,12 @@
-"""Claims on what belongs to a whole site: who relies on it, and who may undo it. Pure.
+"""Claims on things of a whole site: which services rely on a thing, and which service may undo it. Pure.
 
-A fence or an interface is one thing for all services of a site, and each service is decided on its own. So a step that
-changes such a thing says so (``claim``), and the journal keeps who relies on it, across lanes, runs and machines:
+A fence or an interface is one thing for all services of a site, but each service is decided separately. So a step that
+changes such a thing declares a ``claim``. The journal keeps the claims across lanes, runs and machines:
 
-- ``hold``: the service relies on the thing from now on. It is granted unless another service is taking it back.
-- ``release``: the service no longer relies on it, and the action rolls it back. It is granted once no other service
-  relies on it. The undo of a step that holds is a release too.
-- ``leave`` only asks: would a release be granted? A lane that could not undo what it did must not start to.
+- ``hold``: the service relies on the thing from now on. Granted unless another service is rolling the thing back.
+- ``release``: the service no longer relies on the thing, and the action rolls it back. Granted once no other service
+  relies on the thing. The undo of a step that holds is a release too.
+- ``leave``: only asks whether a release would be granted. If not, the lane must not start to roll back.
 """
 
 from __future__ import annotations
@@ -24,8 +24,8 @@ from orchestrator.model.runbook import Claim, Side, Step
 def claims_of(plan: ev.Plan, lane: Lane, step: Step, now: float, *, undo: bool) -> Next | None:
     """None once every claim that the action needs is granted for this attempt.
 
-    At the point of no return whatever the lane relies on is claimed once more: between a decision to roll back that
-    came to nothing and this moment another service may have taken it back.
+    At the point of no return the lane claims again every thing that it relies on. The lane may have asked to give a thing
+    up for a rollback that was then not done. Another service may have rolled that thing back since.
     """
     wanted: list[tuple[Side, str, Claim]] = []
     if step.claim is not None and step.do is not None:
@@ -51,8 +51,8 @@ def claims_of(plan: ev.Plan, lane: Lane, step: Step, now: float, *, undo: bool) 
 
 
 def may_leave(plan: ev.Plan, lane: Lane, undo: Sequence[str], now: float) -> Next | str | None:
-    """May the lane undo the steps ``undo``, as far as they changed whole sites? None: yes. A text: no, and why.
-    Otherwise what to ask first."""
+    """May the lane undo the steps ``undo``, as far as they changed things of whole sites? None: yes. A text: no, with the
+    reason. A ``Next``: the answer is not known yet, and these are the next events or requests."""
     steps = (plan.runbook.steps[plan.runbook.index_of(step)] for step in undo)
     for do in [step.do for step in steps if step.claim == "hold" and step.do is not None]:
         request = ClaimSite(lane.service, lane.mark, do.on, do.action, "leave")
@@ -68,20 +68,20 @@ def may_leave(plan: ev.Plan, lane: Lane, undo: Sequence[str], now: float) -> Nex
 
 
 def may_undo(plan: ev.Plan, lane: Lane, step: Step) -> bool:
-    """Is what the present step did this run's to undo? Of a whole site that is only what it saw otherwise before: a door
-    that may have been shut already is not opened."""
+    """May this run undo the change of the present step? A change of a thing of a whole site may be undone only if this
+    run read the thing in another state before. So an interface that may have been shut already is not opened."""
     if step.undo is None:
         return step.leaves_nothing
     return step.claim != "hold" or any(was_otherwise(plan, lane, step.expect, intent) for intent in lane.intents)
 
 
 def wait_for_others(lane: Lane, step: Step, request: Observe | ClaimSite, why: str, now: float) -> Next:
-    """Ask again later; once, it is recorded what is waited for."""
+    """Ask again later. The first time, record the reason for the wait."""
     return poll_again(lane, request, now) if lane.is_waiting else emit(ev.StepWaiting(step=step.id, why=why))
 
 
 def in_the_way(plan: ev.Plan, request: ClaimSite, answer: SiteClaims) -> str:
-    """Why a claim is not granted, for people."""
+    """Why a claim is not granted, as a text for people."""
     site, others = plan.site_name(request.on), ", ".join(answer.others)
     if request.wish == "hold":
         return f"{site}: {request.thing} is being rolled back for {others}"
@@ -89,7 +89,8 @@ def in_the_way(plan: ev.Plan, request: ClaimSite, answer: SiteClaims) -> str:
 
 
 def may_wait(lane: Lane, step: Step, now: float, *, undo: bool) -> bool:
-    """A step that releases a claim waits for others until its time is over; an undo does not."""
+    """May the step wait for other services? A step that releases a claim waits until its timeout. An undo does not
+    wait."""
     is_release = step.claim == "release" and not undo
     return is_release and step.timeout is not None and now - lane.step_at < step.timeout
 

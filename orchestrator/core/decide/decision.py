@@ -8,15 +8,15 @@ from typing import Literal
 from orchestrator.model import events as ev
 from orchestrator.model.runbook import Claim, Progress, Side
 
-# What a lane may ask the journal for: ``leave`` claims nothing, and asks whether another service relies on the thing.
+# What a lane may ask the journal for. ``leave`` claims nothing: it asks whether another service relies on the thing.
 ClaimKind = Claim | Literal["leave"]
 SITE_CLAIMS = "site_claims"
 
 
 @dataclass(frozen=True, slots=True)
 class Observe:
-    """Take these readings, together. ``gauge`` is the number among them that a wait follows. ``after``: those among them
-    that are asked once all others were answered, since they are compared with what these say."""
+    """Take these readings, together. ``gauge`` is the number among them that a wait follows. ``after``: the readings that
+    are asked for only once all others were answered, since they are compared with values of the others."""
 
     service: str
     mark: int
@@ -50,7 +50,7 @@ Request = Observe | Ask | ClaimSite
 
 @dataclass(frozen=True, slots=True)
 class Next:
-    """Either ``events`` to record now, or ``requests`` and the moment ``wake`` at which to decide again anyway."""
+    """Either ``events`` to record now, or ``requests``, and ``wake``: when to decide again even without an answer."""
 
     events: tuple[ev.Event, ...] = ()
     requests: tuple[Request, ...] = ()

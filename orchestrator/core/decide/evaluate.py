@@ -1,4 +1,4 @@
-"""Readings as arguments: which are needed, whether they are fresh, what they say of a check. Pure."""
+"""Readings as the basis of decisions: which are needed, whether they are fresh, whether a check holds. Pure."""
 
 from __future__ import annotations
 
@@ -12,18 +12,19 @@ from orchestrator.model import events as ev
 from orchestrator.model.reading import describe, matches
 from orchestrator.model.runbook import Check, Look, Progress, Step
 
-# A device that is not there says so at once; asking it again too often helps no one.
+# A reading of an absent device fails at once. Frequent polling does not help then.
 FIRST_LOOK = 0.05
 SLOWEST_LOOK = 2.0
-# So often in a row what was read may be too old by the time the last device has answered.
+# How many rounds in a row may be too old by the time the last device has answered.
 _EXPIRED_MAX = 3
-# Failures that no patience fixes: the device (or we) gave a definite answer.
+# Failures that another reading cannot fix: the device, or this program, gave a definite answer.
 _FINAL_FAILURES = frozenset({"AuthenticationFailed", "HostKeyRejected", "Forbidden", "NoSuchService"})
 
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """What a round says of some checks: True, False, or None for unknown; ``why`` names the first not true."""
+    """The result of some checks in a round: True, False, or None for unknown. ``why`` names the first that is not
+    true."""
 
     holds: bool | None
     why: str = ""
@@ -36,7 +37,8 @@ _HOLDS = Verdict(True)
 def observe(
     lane: Lane, checks: Sequence[Check], gauge: Progress | None = None, report: Sequence[Look] = ()
 ) -> Observe:
-    """The round of readings that ``checks`` and ``gauge`` need; ``report`` is read along."""
+    """The round of readings that ``checks`` and ``gauge`` need. The readings of ``report`` are taken in the same
+    round."""
     asks = dict.fromkeys((one.on, one.reading) for one in (*checks, *report))
     compared = {(one.on, one.reading): one.elsewhere for one in checks if one.elsewhere}
     if gauge is not None:
@@ -52,8 +54,8 @@ def is_current(lane: Lane) -> bool:
 
 
 def outdated(lane: Lane, step: Step, now: float, *, undo: bool = False) -> Next | None:
-    """None while what was read is young enough to conclude from. Otherwise it is read again; where devices are too slow
-    for that, the step fails."""
+    """None while the readings are young enough for a decision. Otherwise they are taken again. If the devices are too
+    slow for that, the step fails."""
     age = now - lane.seen_at
     if age <= step.max_age:
         return None
@@ -67,8 +69,8 @@ def outdated(lane: Lane, step: Step, now: float, *, undo: bool = False) -> Next 
 def poll_again(
     lane: Lane, request: Observe | ClaimSite, now: float, interval: float | None = None, first: float = FIRST_LOOK
 ) -> Next:
-    """The same readings once more, when they are due. Without ``interval``, the longer it lasts the slower: after
-    ``first`` seconds at the soonest."""
+    """Take the same readings again, when they are due. Without ``interval``, the interval grows with the age of the
+    stage, and is at least ``first`` seconds."""
     if interval is None:
         interval = min(max(first, (lane.seen_at - lane.stage_at) / 2), SLOWEST_LOOK)
     due = lane.seen_at + interval
@@ -76,7 +78,7 @@ def poll_again(
 
 
 def judge(plan: ev.Plan, lane: Lane, checks: Sequence[Check]) -> Verdict:
-    """All ``checks`` together: one that is false outweighs one that is unknown."""
+    """The verdict on all ``checks`` together. A false check outweighs an unknown one."""
     unknown: Verdict | None = None
     for check in checks:
         verdict = judge_one(plan, lane, check)
@@ -110,7 +112,8 @@ def judge_one(plan: ev.Plan, lane: Lane, check: Check) -> Verdict:
 
 
 def what_is_wrong(plan: ev.Plan, lane: Lane, check: Check) -> str:
-    """The sentence for what must never be, and was read: the runbook's own, else what was read."""
+    """The sentence for a state that must never occur and was read: the runbook's own sentence, or else the values
+    read."""
     site, seen = plan.site_name(check.on), lane.reading(check.on, check.reading)
     if check.say or seen is None or seen.value is None:
         return f"{site}: {check.say}"
@@ -118,27 +121,27 @@ def what_is_wrong(plan: ev.Plan, lane: Lane, check: Check) -> str:
 
 
 def patience(lane: Lane, step: Step, verdict: Verdict, request: Observe | ClaimSite, now: float, undo: bool) -> Next:
-    """Something unknown, a reading or a value in it: ask again until patience ends."""
+    """A reading, or a value in it, is unknown: read again until the patience of the step ends, then fail the step."""
     if verdict.final or now - known_at(lane) >= step.patience:
         return emit(ev.StepFailed(step=step.id, why=verdict.why, undo=undo, unknown=True))
     return poll_again(lane, request, now)
 
 
 def known_at(lane: Lane) -> float:
-    """Since when something is unknown, as far as the lane tells."""
+    """Since when a value is unknown, as far as the lane records it."""
     if any(one.failure for one in lane.seen):
         return lane.known_at
-    # Every device answered, and left a value out. A wait has time while what it follows moves: a number that stays would
-    # let it wait without an end, however often it is read.
+    # Every device answered, but left a value out. The patience of a wait starts again while the number that it follows
+    # falls. A number that stays the same does not extend the patience, or the wait would have no end.
     follows = lane.gauge and lane.stage is Stage.MAIN
     return max(lane.stage_at, min(lane.gauge[-1][0], lane.moved_at)) if follows else lane.stage_at
 
 
 def was_otherwise(plan: ev.Plan, lane: Lane, checks: Sequence[Check], intent: Intent) -> bool:
-    """Was it read, right before an action was intended, that ``checks`` do not hold? Unknown is not that."""
+    """Did the readings right before an action was intended show that ``checks`` do not hold? False if unknown."""
     return held_before(plan, lane, checks, intent) is False
 
 
 def held_before(plan: ev.Plan, lane: Lane, checks: Sequence[Check], intent: Intent) -> bool | None:
-    """Did ``checks`` hold, as far as it was read right before an action was intended?"""
+    """Did ``checks`` hold, by the readings right before an action was intended? None: unknown."""
     return judge(plan, replace(lane, seen=intent.before, seen_mark=lane.mark), checks).holds

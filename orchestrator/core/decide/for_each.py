@@ -1,4 +1,4 @@
-"""Steps that work through items: list, have each decided, act, list again. Pure."""
+"""Steps that work through items: list them, get a decision for each, act, list again. Pure."""
 
 from __future__ import annotations
 
@@ -27,19 +27,20 @@ from orchestrator.model.outcome import Effect
 from orchestrator.model.reading import Item, describe, items_of, matches
 from orchestrator.model.runbook import Check, Decide, Do, ForEach, Step
 
-# Seconds between two listings while items are left to others.
+# Longest time between two listings while others may still handle the items, seconds.
 _SLOWEST_LISTING = 5.0
-# How many of the items that are left as they are a note names.
+# How many items a note names at most.
 _NAMED = 5
 
 
 def each(plan: ev.Plan, lane: Lane, step: Step, each: ForEach, now: float, attended: bool) -> Next:
-    """List; leave the items to others for a while if asked to; get a decision for each; act; list again.
+    """List the items, wait for the step's ``delay`` while others may handle them, get a decision for each, act, list
+    again.
 
-    What the step requires is read only where there is something to act on: most moves have no such items, and each
-    round of readings is part of the outage.
+    The preconditions of the step are read only if there are items: most moves have none, and each round of readings
+    makes the outage longer.
     """
-    assert step.do is not None  # by the runbook's model
+    assert step.do is not None  # the runbook's model checks it
     listing = Check(on=each.on, reading=each.reading, where=each.where)
     request = observe(lane, (listing,))
     if not is_current(lane):
@@ -53,7 +54,7 @@ def each(plan: ev.Plan, lane: Lane, step: Step, each: ForEach, now: float, atten
     if not items:
         return emit(*_withdraw(lane, set()), ev.StepDone(step=step.id, note=_count(lane, each)))
     delay = plan.delay_of(step)
-    left = lane.left_at + delay - lane.seen_at  # of the listing: it is listed again when the time is over
+    left = lane.left_at + delay - lane.seen_at  # by the time of the listing: a new one is made when the delay is over
     if left > 0:
         return poll_again(lane, request, now, min(_SLOWEST_LISTING, delay / 5, left))
     if step.decide is not None:
@@ -72,7 +73,8 @@ def each(plan: ev.Plan, lane: Lane, step: Step, each: ForEach, now: float, atten
 
 
 def listed(plan: ev.Plan, lane: Lane, each: ForEach) -> list[Item] | Verdict:
-    """The items that are to be worked through, from the present round; why they are not known, if they are not."""
+    """The items that the step has to work through, from the present round; or a verdict that says why they are
+    unknown."""
     seen = lane.reading(each.on, each.reading)
     found = None if seen is None else items_of(seen.value)
     if found is None:
@@ -107,8 +109,8 @@ def _some(keys: Sequence[str]) -> str:
 
 
 def passed_over(lane: Lane, each: ForEach) -> list[str]:
-    """The keys of items in the wanted state that the step leaves as they are: another condition excludes them, such as
-    not replicated, or this run did not decide on them."""
+    """The keys of items in the wanted state that the step leaves as they are. Another condition excludes them (for
+    example, they are not replicated), or this run did not decide on them."""
     seen, state = lane.reading(each.on, each.reading), each.where.get("state")
     found = None if seen is None else items_of(seen.value)
     if found is None or state is None:
@@ -118,7 +120,7 @@ def passed_over(lane: Lane, each: ForEach) -> list[str]:
 
 
 def _withdraw(lane: Lane, listed: set[str]) -> list[ev.GateWithdrawn]:
-    """Questions about items that are no longer there."""
+    """The events that withdraw questions about items that are no longer listed."""
     gone = [gate for gate in lane.gates if gate.item is not None and gate.item not in listed]
     return [ev.GateWithdrawn(gate=gate.gate, why="it is no longer listed", item=gate.item) for gate in gone]
 
@@ -158,7 +160,8 @@ def _decide_items(
 
 
 def _roll_back(plan: ev.Plan, lane: Lane, step: Step, rule: Decide, why: str) -> Next:
-    """No operator can be asked, and no site is active: the lane is rolled back, as a question that answers itself."""
+    """Roll the lane back, since no operator can be asked and no site is active. The lane opens a gate for this, which is
+    answered with ``revert``."""
     gate = lane.open_gate(rule.gate)
     if gate is not None:
         return answer(plan, lane, gate, attended=False)
@@ -166,7 +169,7 @@ def _roll_back(plan: ev.Plan, lane: Lane, step: Step, rule: Decide, why: str) ->
 
 
 def without_decision(items: Iterable[str]) -> str:
-    """What a lane that cannot ask stops at."""
+    """The reason why a lane stops if it cannot ask about ``items``."""
     keys = list(items)
     what = counted(len(keys), "prepared transaction needs", "prepared transactions need")
     return f"{what} a decision: {', '.join(keys)}"
@@ -186,7 +189,7 @@ def _item_gate(plan: ev.Plan, lane: Lane, step: Step, rule: Decide, item: Item) 
 
 
 def _act_on_items(lane: Lane, step: Step, do: Do, items: Sequence[Item], request: Observe, now: float) -> Next:
-    """Every listed item has its decision. Act on those that may be acted on; be patient with the others."""
+    """Every listed item has its decision. Act on each item for which an attempt is due, and wait for the others."""
     task = Task(step.id, (), do, (), step, undo=False)
     events: list[ev.Event] = []
     due: list[float] = []
@@ -212,11 +215,12 @@ def _act_on_items(lane: Lane, step: Step, do: Do, items: Sequence[Item], request
 
 
 def _stand(lane: Lane, task: Task, item: Item, now: float) -> ev.StepFailed | ev.DoubtResolved | float | None:
-    """What the last attempt on a still listed item means: failure, no effect, wait until then, or None: act."""
+    """The state of an item that is still listed, by its last attempt: failed, no effect, the time to wait for, or None
+    (act now)."""
     last = next((intent for intent in reversed(lane.intents) if intent.item == item.key), None)
     if last is None:
         return None
-    # A person asked for another try; what may have been obeyed still has its time to show.
+    # After a retry by a person, an action that may have had an effect still gets its time to show that effect.
     retried = last not in lane.intents[lane.attempts_from :]
     failed = partial(ev.StepFailed, step=task.step)
     if last.disproved or last.effect is Effect.NOT_SENT:
@@ -238,7 +242,7 @@ def _stand(lane: Lane, task: Task, item: Item, now: float) -> ev.StepFailed | ev
 
 
 def _item_args(lane: Lane, step: Step, do: Do, item: Item) -> Mapping[str, str]:
-    """The arguments the runbook gives, the item's key, and the choice where this step decides."""
+    """The arguments from the runbook, the item's key and, if this step decides, the choice."""
     args = {**do.args, item.argument: item.key}
     if step.decide is not None:
         args["outcome"] = lane.rulings[(step.id, item.key)].choice

@@ -1,7 +1,7 @@
-"""Questions that are known before anything is given up: they need an answer, or an operator, before a lane starts. Pure.
+"""Questions that are known in advance: each needs an answer, or an operator, before a lane gives anything up. Pure.
 
-Without this an unattended move gives up activity, drains, and then stops with no site active at a question that the
-first reading would have shown.
+Without this check an unattended move gives up activity, drains, and then stops with no site active, at a question that
+the first reading would have shown.
 """
 
 from __future__ import annotations
@@ -19,8 +19,8 @@ from orchestrator.model.runbook import Check, Decide, ForEach, Step
 
 
 def unanswered(plan: ev.Plan) -> str:
-    """Why a lane without an operator must not start: a question without an answer is certain to come, and the lane has
-    changed something by then, or would stop at it. Empty: there is none."""
+    """Why a lane without an operator must not start: it is certain to reach a question without an answer. The lane will
+    have changed something by then, or would stop at the question. Empty: there is no such question."""
     has_changed = False
     for step in plan.runbook.steps:
         is_open = step.ask is not None and not step.only_if and step.ask.gate not in plan.policy.on_gate
@@ -33,7 +33,7 @@ def unanswered(plan: ev.Plan) -> str:
 
 def guard_broken_now(plan: ev.Plan, lane: Lane) -> str:
     """Why a lane would stop at a wait before it changes anything: the guard of the wait is read as broken, and no option
-    answers its gate. Empty: it would not."""
+    answers its gate. Empty: the lane would not stop."""
     for step in plan.runbook.steps:
         if step.changes:
             return ""
@@ -50,7 +50,8 @@ Foreseen = Literal["decided", "asks", "stops", "refuses"]
 
 
 def foresee(plan: ev.Plan, lane: Lane, step: Step, name: str, now: float, attended: bool) -> Next:
-    """List what a later step will need decisions on. It must be readable now, and each needs an answer or an operator."""
+    """List the items that a later step will need decisions on. The list must be readable now, and each item needs an
+    answer or an operator."""
     each, _ = _decided_by(plan, name)
     request = observe(lane, (Check(on=each.on, reading=each.reading, where=each.where),))
     if not is_current(lane):
@@ -63,9 +64,10 @@ def foresee(plan: ev.Plan, lane: Lane, step: Step, name: str, now: float, attend
 
 
 def foreseen(plan: ev.Plan, name: str, items: Sequence[Item], attended: bool) -> tuple[Foreseen, str]:
-    """What the decisions of step ``name`` come to, if ``items`` are what it will find, in words.
+    """What will happen at the decisions of step ``name`` if it finds ``items``, with an explanation in words.
 
-    To stop at the question is an answer too, where it was asked for. To revert is none: it is known now that it would.
+    ``stop`` is an answer too, if it was chosen in advance. ``revert`` is not an answer: the lane would certainly revert,
+    so it refuses now.
     """
     _, rule = _decided_by(plan, name)
     decided = plan.policy.transactions
@@ -87,5 +89,5 @@ def foreseen(plan: ev.Plan, name: str, items: Sequence[Item], attended: bool) ->
 
 def _decided_by(plan: ev.Plan, name: str) -> tuple[ForEach, Decide]:
     step = plan.runbook.steps[plan.runbook.index_of(name)]
-    assert step.for_each is not None and step.decide is not None  # by lint
+    assert step.for_each is not None and step.decide is not None  # lint checks it
     return step.for_each, step.decide

@@ -1,4 +1,4 @@
-"""Gates: who decides, and what follows from a decision; and rolling back, which is one of the answers. Pure."""
+"""Gates: who decides, and what follows from a decision. Also rollback, which is one of the answers. Pure."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ Opening = GuardBreak | Stall | Approval
 
 
 def opened(lane: Lane, rule: Opening, step: str, *, why: str, at_risk: int | None = None) -> ev.GateOpened:
-    """The gate of ``rule``. Where there is no way back none is offered, nor can what was given up be given up again."""
+    """The gate of ``rule``. Once the lane cannot be rolled back, the gate offers neither ``revert`` nor ``escalate``."""
     choices, unattended = rule.choices, rule.unattended
     if lane.status != "running":
         choices = tuple(choice for choice in choices if choice not in _WAYS_OUT)
@@ -36,10 +36,10 @@ def answer(
     *,
     waited_s: float | None = None,
 ) -> Next:
-    """What an open gate leads to: the policy's choice, a question to a person, or what holds unattended.
+    """The next move at an open gate: the policy's choice, a question to a person, or the unattended choice.
 
-    ``waited_s``: what held so far was to wait, and its time of so many seconds is over. Where waiting is also what
-    holds unattended, the lane stops.
+    ``waited_s``: the lane has waited for so many seconds, and the time for waiting is over. If the unattended choice is
+    also to wait, the lane stops.
     """
     chosen = plan.policy.on_gate.get(gate.gate)
     if chosen is not None and chosen in gate.choices and waited_s is None:
@@ -57,7 +57,7 @@ def answer(
 
 
 def with_questions(lane: Lane, polling: Next, attended: bool) -> Next:
-    """Continue reading while a person thinks: many questions answer themselves."""
+    """Ask the open questions, and continue to read meanwhile: many questions end by themselves."""
     if not attended or not lane.gates:
         return polling
     questions = tuple(Ask(lane.service, gate) for gate in lane.gates)
@@ -86,30 +86,31 @@ def apply_ruling(plan: ev.Plan, lane: Lane, gate: ev.GateOpened, ruling: ev.Ruli
 
 
 def stopped(lane: Lane, why: str) -> ev.LaneEnded:
-    """The lane stops where it is, and can be resumed."""
+    """The event with which the lane stops at its present step. The lane can be resumed."""
     outcome = ev.Outcome.STUCK if lane.status == "reverting" else ev.Outcome.NEEDS_OPERATOR
     return ev.LaneEnded(outcome=outcome, reason=why)
 
 
 def _halt(lane: Lane, gate: ev.GateOpened) -> ev.LaneEnded:
-    """No to a whole step before anything was changed refuses the lane; otherwise it stops, resumable."""
+    """The end after the choice ``stop``. A lane that has changed nothing is refused, unless the gate is about one item.
+    Any other lane stops and can be resumed."""
     if lane.status == "running" and gate.item is None and not _may_have_changed(lane):
         return ev.LaneEnded(outcome=ev.Outcome.REFUSED, reason=gate.why)
     return stopped(lane, gate.why)
 
 
 def after_failure(plan: ev.Plan, lane: Lane, step: str, attended: bool) -> Next:
-    """A step failed. Refuse while nothing is changed; otherwise a person decides."""
+    """A step failed. If nothing was changed, the lane is refused. Otherwise a person decides."""
     if lane.status == "running" and not _may_have_changed(lane):
-        # A device that refuses may need something first, such as a ready message spool. An operator can see to that.
+        # A device may refuse because something is missing, such as a ready message spool. An operator can fix that.
         is_refused = bool(lane.intents) and lane.intents[-1].effect is Effect.REJECTED
         if is_refused and (attended or lane.open_gate(FAILURE_GATE) is not None):
             return _failure_gate(plan, lane, step, ("retry", "stop"), "stop", attended)
         return emit(ev.LaneEnded(outcome=ev.Outcome.REFUSED, reason=lane.failure))
     if lane.status == "running" and not _perhaps_past(plan, lane):
         return _failure_gate(plan, lane, step, ("retry", "revert", "stop"), "revert", attended)
-    # After an escalation the source may be lost: what cannot be read there may be waived, by name. Once: where
-    # that did not help it never will, and whoever decided it in advance would do so for ever.
+    # After an escalation the source may be lost. So a failed reading of it may be waived, by name, but only once. If the
+    # step fails again, a second waiver cannot help, and a decision in advance would waive forever.
     may_waive = lane.status == "escalating" and lane.failure_unknown and not lane.waived
     waive: tuple[Choice, ...] = ("waive",) if may_waive else ()
     return _failure_gate(plan, lane, step, ("retry", *waive, "stop"), "stop", attended)
@@ -131,19 +132,20 @@ def _may_have_changed(lane: Lane) -> bool:
 
 
 def _perhaps_past(plan: ev.Plan, lane: Lane) -> bool:
-    """Is the action of the point of no return in doubt? Rolling back now could undo what it depends on, while its
-    effect is still to come."""
+    """Is the action of the point of no return in doubt? The action may still take effect, and a rollback now could undo
+    the conditions that it depends on."""
     step = plan.runbook.steps[lane.step]
     return step.point_of_no_return and any(intent.may_have_obeyed for intent in lane.intents)
 
 
 def aborted(abort: ev.AbortAsked) -> str:
-    """The reason a lane ends with when it was aborted."""
+    """The reason with which an aborted lane ends."""
     return f"aborted by {abort.by}: {abort.reason}" if abort.reason else f"aborted by {abort.by}"
 
 
 def on_abort(plan: ev.Plan, lane: Lane, abort: ev.AbortAsked, now: float) -> Next:
-    """Roll back if that is still possible; say so if it is not, and leave it as it is if that was asked for."""
+    """Roll the lane back if that is still possible. Otherwise decline the abort. If the request says ``leave``, the lane
+    then ends as it is."""
     if lane.status != "running":
         return _declined(
             plan,
@@ -179,15 +181,16 @@ def _declined(plan: ev.Plan, lane: Lane, why: str, now: float) -> Next:
 
 
 def _settled_at(lane: Lane, step: Step) -> float:
-    """From when on a command in doubt can have no effect any more. A lane is not left before: it gives up what it opens
-    of a site, and another service may close that at once."""
+    """The time from which no command in doubt can take effect any more. The lane is not left before that time. A lane
+    that is left gives up its claim on the thing of the site that it opens, and another service may close that thing at
+    once."""
     in_doubt = [one for one in lane.intents if one.effect is Effect.DOUBTFUL and not one.disproved]
     return max((max(one.at, one.ended_at) + step.settle for one in in_doubt), default=0.0)
 
 
 def roll_back(plan: ev.Plan, lane: Lane, now: float) -> Next:
-    """Start to revert, as was decided. A lane that could not undo what it did to a whole site stops instead, since
-    another service relies on that: it can still go forward."""
+    """Start to revert, as was decided. If another service relies on a thing of a whole site that the lane changed, the
+    lane cannot undo that change. The lane then stops instead of reverting, and can still continue forward."""
     undo, left = _to_undo(plan, lane)
     obstacle = may_leave(plan, lane, undo, now)
     if isinstance(obstacle, Next):
@@ -198,7 +201,8 @@ def roll_back(plan: ev.Plan, lane: Lane, now: float) -> Next:
 
 
 def _to_undo(plan: ev.Plan, lane: Lane) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """The steps to undo, and those that stay; the present one too, if its action may have been obeyed."""
+    """The steps to undo, and the steps that stay changed. The present step is included if its action may have had an
+    effect."""
     undo, left = lane.undo, lane.left
     if lane.step < len(plan.runbook.steps):
         step = plan.runbook.steps[lane.step]
@@ -208,8 +212,8 @@ def _to_undo(plan: ev.Plan, lane: Lane) -> tuple[tuple[str, ...], tuple[str, ...
 
 
 def revert(plan: ev.Plan, lane: Lane, now: float, attended: bool) -> Next:
-    """Undo the last change first; each undo has its own precondition and proof. What has no undo comes last of all: it
-    must not keep the others from theirs."""
+    """Undo the last change first. Each undo has its own precondition and proof. Steps without an undo come last, so that
+    they do not block the undo of other steps."""
     if not lane.undo and lane.left:
         return _left(plan, lane, attended)
     if not lane.undo:
@@ -217,7 +221,7 @@ def revert(plan: ev.Plan, lane: Lane, now: float, attended: bool) -> Next:
     step = plan.runbook.steps[plan.runbook.index_of(lane.undo[-1])]
     if lane.stage is Stage.FAILED:
         return _failure_gate(plan, lane, step.id, ("retry", "stop"), "stop", attended)
-    if step.undo is None:  # or as in a record of 0.1.0, which passed over them
+    if step.undo is None:  # also for a record of version 0.1.0, which skipped steps without an undo
         why = "there is nothing to roll back" if step.leaves_nothing else "this step has no undo"
         return emit(ev.UndoDone(step=step.id, skipped=why))
     task = Task(step.id, step.undo.require, step.undo.do, step.undo.expect, step, undo=True)
@@ -225,7 +229,7 @@ def revert(plan: ev.Plan, lane: Lane, now: float, attended: bool) -> Next:
 
 
 def _with_completed(lane: Lane) -> str:
-    """Why it was reverted, and what was decided on items: that is final, so it is not undone but named."""
+    """Why the lane was reverted, and which items were completed: these are final, so they are named and not undone."""
     if not lane.completed:
         return lane.reason
     choices = {item: ruling.choice for (_, item), ruling in lane.rulings.items()}
@@ -234,7 +238,7 @@ def _with_completed(lane: Lane) -> str:
 
 
 def _left(plan: ev.Plan, lane: Lane, attended: bool) -> Next:
-    """These steps are not undone. The lane is not reverted while that is so, unless a person accepts it by name."""
+    """Some steps are not undone. The lane does not count as reverted unless a person accepts these steps by name."""
     gate = lane.open_gate(LEFT_GATE)
     if gate is not None:
         return answer(plan, lane, gate, attended)
@@ -253,6 +257,6 @@ def _left(plan: ev.Plan, lane: Lane, attended: bool) -> Next:
 
 
 def _in_words(plan: ev.Plan, step: Step) -> str:
-    assert step.do is not None  # or it would have changed nothing
+    assert step.do is not None  # only a step with an action changes something
     words = f"{plan.site_name(step.do.on)}: {step.do.action} {' '.join(step.do.args.values())}".rstrip()
     return words if step.undo is None else f"{words}; no reading before this run shows another state"

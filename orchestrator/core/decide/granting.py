@@ -1,7 +1,7 @@
-"""Which claim on a whole site is granted, who is in its way, and when a claim ends. Pure: rows in, rows out.
+"""The rules for claims on a whole site: which claim is granted, which services block it, when it ends. Pure.
 
-The journal keeps one row for each service and each thing of a site. These are the rules for the rows; ``sites`` applies
-them in one transaction, and the exploration walks through them with two lanes.
+The journal keeps one row for each service and each thing of a site. ``sites`` applies these rules to the rows in one
+transaction, and the exploration tries the rules with two lanes.
 """
 
 from __future__ import annotations
@@ -15,14 +15,15 @@ from orchestrator.model import events as ev
 from orchestrator.model.readings import SiteClaims
 from orchestrator.model.runbook import Step
 
-# ``relies``: the thing must stay as it is. ``opening``: it is being undone. ``leaving``: the service gave its claim up,
-# and waits for others.
+# ``relies``: the thing must stay as it is. ``opening``: the change of the thing is being undone. ``leaving``: the service
+# gave up its claim, and waits for other services.
 State = Literal["relies", "opening", "leaving"]
 Fate = Literal["removed", "older-void"]
 
 
 class Row(NamedTuple):
-    """One service and one thing of a site. ``name`` is the service's, for people; ``run`` changed the row last."""
+    """One service and one thing of a site. ``name``: the service, for people. ``run``: the run that last changed the
+    row."""
 
     service: str
     name: str
@@ -32,7 +33,7 @@ class Row(NamedTuple):
 
 
 class Party(NamedTuple):
-    """Who asks: the key of its service, its run, and the lanes of that run by the keys of their services."""
+    """The asking service: its key, its run, and the lanes of that run by the keys of their services."""
 
     service: str
     run: str
@@ -40,7 +41,7 @@ class Party(NamedTuple):
 
 
 class Granted(NamedTuple):
-    """The answer to a request, and the state of the asker's row from now on. None: its row stays as it is."""
+    """The answer to a request, and the new state of the row of the asking service. None: the row stays as it is."""
 
     answer: SiteClaims
     state: State | None
@@ -57,15 +58,17 @@ def granted(rows: Sequence[Row], request: ClaimSite, party: Party) -> Granted:
         is_waiting=bool(others) and all(_is_under_way(row, party) for row in others),
     )
     if request.wish == "hold":
-        # Who failed over behind the door relies on it by that run, whatever this one comes to.
+        # A service that failed over while the thing was shut relies on it by that earlier run, for any outcome of this
+        # run.
         stands = any(row.service == party.service and row.run != party.run and row.state == "relies" for row in rows)
         return Granted(answer, None if others or stands else "relies")
     return Granted(answer, "opening" if request.wish == "release" and not others else "leaving")
 
 
 def fate(step: Step, event: ev.Event) -> Fate | None:
-    """The outcome of claims on the thing of ``step``, one with a claim, after ``event`` of a lane. ``removed``: the
-    lane's own claim. ``older-void``: claims that are older than a door which was open; the lane's own is of its run."""
+    """The outcome, after ``event`` of a lane, of claims on the thing of ``step``, which has a claim. ``removed``: the
+    lane's own claim ends. ``older-void``: the step found the thing open, so claims from before that moment end. The
+    lane's own claim then belongs to its present run."""
     if not isinstance(event, ev.StepDone | ev.StepSkipped | ev.UndoDone):
         return None
     if isinstance(event, ev.UndoDone) or step.claim == "release":
@@ -74,15 +77,15 @@ def fate(step: Step, event: ev.Event) -> Fate | None:
 
 
 def left_on_the_way(lane: Lane, steps: Sequence[Step]) -> Step | None:
-    """The step whose claim goes from ``opening`` to ``leaving`` when ``lane`` ends: it was to open a door, and has sent
-    nothing."""
+    """The step whose claim goes from ``opening`` to ``leaving`` when ``lane`` ends: a step that releases a thing, and has
+    sent no command."""
     step = steps[lane.step] if lane.step < len(steps) else None
     is_sent = any(intent.may_have_obeyed for intent in lane.intents)
     return step if step is not None and step.do is not None and step.claim == "release" and not is_sent else None
 
 
 def was_not_moved(outcome: ev.Outcome | None) -> bool:
-    """Did its service stay where it was? Then it relies on nothing that its run shut."""
+    """Did the service stay at its site? Then it relies on nothing that its run shut."""
     return outcome in (ev.Outcome.REFUSED, ev.Outcome.REVERTED)
 
 
@@ -93,7 +96,8 @@ def _is_in_the_way(row: Row, request: ClaimSite, party: Party) -> bool:
 
 
 def _gives_up(row: Row, party: Party) -> bool:
-    """Is it a lane of this run that is rolled back, or never moved? Its row does not report yet."""
+    """Does the row belong to a lane of this run that is rolled back, or was never moved? The row does not show that
+    yet."""
     lane = party.lane_of(row.service)
     if lane is None or row.run != party.run:
         return False
@@ -101,6 +105,7 @@ def _gives_up(row: Row, party: Party) -> bool:
 
 
 def _is_under_way(row: Row, party: Party) -> bool:
-    """Will this very run decide, without being asked, whether the service continues relying on it?"""
+    """Does the row belong to a lane of this run that has not ended? Then this run itself will decide whether the service
+    continues to rely on the thing."""
     lane = party.lane_of(row.service)
     return lane is not None and not lane.ended

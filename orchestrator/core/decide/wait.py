@@ -22,7 +22,7 @@ from orchestrator.model.runbook import GuardBreak, Stall, Step
 
 
 def only_if(plan: ev.Plan, lane: Lane, step: Step, now: float) -> Next:
-    """Does this step apply at all? Unknown is not no."""
+    """Decide whether this step applies. Unknown does not mean no."""
     request = observe(lane, step.only_if)
     if not is_current(lane):
         return Next(requests=(request,))
@@ -35,9 +35,10 @@ def only_if(plan: ev.Plan, lane: Lane, step: Step, now: float) -> Next:
 
 
 def require(plan: ev.Plan, lane: Lane, step: Step, now: float) -> Next:
-    """A check, or the preconditions of a wait. Those of working through items are read when there is one to act on."""
+    """A check, or the preconditions of a step that is not an action. A ``for_each`` step reads its preconditions later,
+    and only if there are items."""
     if step.require and not step.for_each:
-        # What waits, asks or acts later has rounds of its own for the report.
+        # A step that waits, asks, compares or foresees reads the report in a later round.
         is_last = not (step.until or step.ask or step.compare or step.foresee)
         request = observe(lane, step.require, report=step.report if is_last else ())
         if not is_current(lane):
@@ -75,7 +76,7 @@ def wait(plan: ev.Plan, lane: Lane, step: Step, now: float, attended: bool) -> N
 
 
 def _reached(lane: Lane, step: Step, request: Observe, now: float) -> Next:
-    """The goal was read as true: done, unless it has to hold for a while."""
+    """The goal was read as true. The step is done, unless the goal must hold for some time (``hold``)."""
     if step.hold and lane.goal_since is None:
         return emit(ev.GoalReached(step=step.id))
     due = lane.seen_at if lane.goal_since is None else lane.goal_since + step.hold
@@ -104,17 +105,17 @@ def _not_yet(
 def guard_broken(
     plan: ev.Plan, lane: Lane, step: Step, guard: Verdict, request: Observe, *, now: float, attended: bool
 ) -> Next:
-    """The guard of a wait does not hold, or what an action has to depend on no longer holds. It may recover for
-    ``grace``; then an operator decides, or the policy."""
+    """The guard of a wait does not hold, or a ``reconfirm`` check of an action no longer holds. The guard may recover
+    within ``grace``. After that an operator decides, or the policy."""
     rule = step.when_guard_breaks
-    assert rule is not None  # a guard has one, by the runbook's model
+    assert rule is not None  # the runbook's model requires a rule with every guard
     if lane.guard_broke_at is None:
         return emit(ev.GuardBroke(step=step.id, why=guard.why))
     gate = lane.open_gate(rule.gate)
-    if _is_over(step, lane, now) and not (attended and gate is not None):  # a person's question stays theirs
+    if _is_over(step, lane, now) and not (attended and gate is not None):  # an open question to a person stays open
         return _not_within(step, guard.why)
     polling = poll_again(lane, request, now, step.poll.max)
-    # Only a reading taken after the grace tells that the guard is still broken.
+    # Only a reading taken after the grace shows that the guard is still broken.
     if lane.seen_at - lane.guard_broke_at <= rule.grace:
         return with_questions(lane, polling, attended)
     if gate is None:
@@ -126,7 +127,7 @@ def guard_broken(
 
 
 def _on_stall(plan: ev.Plan, lane: Lane, step: Step, now: float, attended: bool) -> Next | None:
-    """None while the gauge moves, or no one knows whether it does."""
+    """None while the gauge moves, or while it is unknown whether it moves."""
     rule = step.when_stalled
     if rule is None:
         return None
@@ -138,15 +139,15 @@ def _on_stall(plan: ev.Plan, lane: Lane, step: Step, now: float, attended: bool)
         return emit(ev.Stalled(step=step.id, gauge=lane.gauge[-1][1]))
     gate = lane.open_gate(rule.gate)
     if gate is None:
-        # Without the lane's own numbers: what many services ask in the same words is asked once.
+        # The text has no numbers of the lane, because equal questions of many services are asked once.
         why = f"no progress for {rule.after:.0f}s; the guard holds"
         return emit(opened(lane, rule, step.id, why=why, at_risk=_at_risk(plan, lane, step)))
     return _answer(plan, lane, rule, gate, now, attended, _looking_on(lane, step, now))
 
 
 def _on_silence(plan: ev.Plan, lane: Lane, step: Step, rule: Stall, now: float, attended: bool) -> Next | None:
-    """The gauge was not read since a person resumed the lane. A question that was open then stands, and after
-    ``patience`` nothing is expected to answer it by itself."""
+    """The gauge was not read since a person resumed the lane. A question that was open then stays open. After
+    ``patience`` the lane no longer expects a reading to end the question, and continues with ``_answer``."""
     gate = lane.open_gate(rule.gate)
     if gate is None or now - known_at(lane) < step.patience:
         return None
@@ -162,8 +163,8 @@ def _answer(
     attended: bool,
     meanwhile: Next,
 ) -> Next:
-    """A wait that was decided in advance, or that holds because no one is there, ends too: what does not get better
-    continues for no longer than the rule says."""
+    """The next move at the gate. A wait that was decided in advance, or that is the unattended choice, has a limit too:
+    if nothing improves, it ends after ``wait_at_most`` of the rule."""
     is_waiting = plan.policy.on_gate.get(gate.gate, gate.unattended) == "wait"
     since = lane.waiting_since if is_waiting else None
     is_over = since is not None and now - since >= rule.wait_at_most
@@ -175,7 +176,7 @@ def _is_over(step: Step, lane: Lane, now: float) -> bool:
 
 
 def _not_within(step: Step, why: str) -> Next:
-    assert step.timeout is not None  # or it were not over
+    assert step.timeout is not None  # the callers check
     return emit(ev.StepFailed(step=step.id, why=f"not reached within {step.timeout:g}s: {why}"))
 
 
@@ -185,7 +186,7 @@ def _looking_on(lane: Lane, step: Step, now: float) -> Next:
 
 
 def _at_risk(plan: ev.Plan, lane: Lane, step: Step) -> int | None:
-    """None is unknown: clients still connected, or seconds behind, tell no number of messages."""
+    """The number of messages at risk. None: unknown, since connected clients or seconds of delay give no such number."""
     followed = step.progress
     if not lane.gauge or followed is None:
         return None

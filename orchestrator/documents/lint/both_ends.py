@@ -1,5 +1,6 @@
-"""Does a runbook compare the two sites so that the comparison proves something? Both are read in one round, the other
-site first; a last number counts only of a source that is read as closed beside it. Must never connect to anything."""
+"""Checks that each comparison of the two sites in a runbook proves something. Both sites are read in one round, the
+other site first. A last number counts only if the same step reads that the source is closed. This module must never
+connect to anything."""
 
 from __future__ import annotations
 
@@ -15,13 +16,13 @@ from orchestrator.model.reading import Elsewhere
 from orchestrator.model.runbook import Check, Progress, Runbook, Side, Step
 
 Readings = Mapping[str, ReadingSpec]
-# By reading and field, the facet that it has.
+# The facet of each field, by reading and field.
 Meanings = Mapping[tuple[str, str], Facet]
 
 
 def compared(runbook: Runbook, readings: Readings, side: Side | None) -> Iterator[Diagnostic]:
-    """Everything found. ``side``: whose declarations ``readings`` are; None: both sites'. What needs those of the source
-    is left to its call."""
+    """All findings. ``side`` is the site whose declarations ``readings`` are. None means both sites. Rules that need the
+    declarations of the source are checked only in the call for the source."""
     sides: tuple[Side, ...] = ("source", "target") if side is None else (side,)
     meanings = meanings_of(readings)
     for index, step in enumerate(runbook.steps):
@@ -43,7 +44,7 @@ def compared(runbook: Runbook, readings: Readings, side: Side | None) -> Iterato
 
 
 def meanings_of(readings: Readings) -> Meanings:
-    """By reading and field, the facets of ``readings``."""
+    """The facets of ``readings``, by reading and field."""
     models = {name: model_of(spec) for name, spec in readings.items()}
     return {
         (name, field): facet
@@ -60,7 +61,7 @@ def _place(on: Side, other: Elsewhere, path: Path) -> Iterator[Diagnostic]:
 
 
 def _in_turn(step: Step, path: Path) -> Iterator[Diagnostic]:
-    """What is compared is asked last, so the other site's reading cannot be compared as well."""
+    """A check's own reading is read after the other site's reading, so no reading can have both roles in one step."""
     pairs = [(check, other) for check in step.checks for other in check.elsewhere if other.on != check.on]
     last = {(check.on, check.reading) for check, _ in pairs}
     first = {(other.on, other.reading) for _, other in pairs}
@@ -71,7 +72,8 @@ def _in_turn(step: Step, path: Path) -> Iterator[Diagnostic]:
 
 
 def _proves(step: Step, check: Check, other: Elsewhere, meanings: Meanings, path: Path) -> Iterator[Diagnostic]:
-    """A last number and how far the mate has got belong to the two ends, and to a source that is closed."""
+    """The number that the target has reached must be compared with the last number of the source, while the source is
+    closed."""
     names = [name for name, wanted in check.where.items() if other in getattr(wanted, "elsewhere", ())]
     own = {meanings.get((check.reading, name)) for name in names}
     there = meanings.get((other.reading, other.field))
@@ -104,7 +106,8 @@ def _proves(step: Step, check: Check, other: Elsewhere, meanings: Meanings, path
 
 
 def _followed(progress: Progress, path: Path, meanings: Meanings) -> Iterator[Diagnostic]:
-    """A number that rises falls to 0 only as what is missing to the other site's."""
+    """The progress of a wait has to fall to 0. A number that rises is followed as its distance to the other site's
+    number."""
     if progress.up_to is not None:
         yield from _place(progress.on, progress.up_to, (*path, "up_to"))
     elif meanings.get((progress.reading, progress.field)) in (Facet.REACHED, Facet.MARK):

@@ -1,7 +1,7 @@
-"""What is wrong with a family file that is formally right: names that nothing has, secrets where they are seen, actions
-that do not fit together, facets on the wrong kind of value.
+"""Finds mistakes in a formally correct family file: unknown names, visible secrets, actions that do not fit together,
+facets on the wrong kind of value.
 
-Must never connect to anything.
+This module must never connect to anything.
 """
 
 from __future__ import annotations
@@ -41,14 +41,14 @@ _CHANGES = re.compile(
     re.IGNORECASE,
 )
 
-# Parts of a subject that ask an API for a change.
+# Parts of a subject that request a change from an API.
 _CHANGING_PARTS = frozenset(
     {"CREATE", "UPDATE", "DELETE", "PURGE", "REMOVE", "RESTORE", "STEPDOWN", "PAUSE", "RESET"}
 )
 
 
 def lint_family(family: FamilyFile, *, file: str | None = None, lines: Lines | None = None) -> list[Finding]:
-    """Errors and warnings, in the order of the file. Errors forbid its use."""
+    """Errors and warnings, in the order of the file. A family file with errors must not be used."""
     told = [
         *_options(family),
         *_readings(family),
@@ -74,7 +74,7 @@ def _options(file: FamilyFile) -> Iterator[Diagnostic]:
 
 
 def _secrets(file: FamilyFile) -> Iterator[Diagnostic]:
-    """A family file is shown, and recorded with every run."""
+    """A family file must contain no secret, because it is shown, and recorded with every run."""
     hint = "a password belongs into the site's login, and a token into its options"
     if file.connect.sql is not None:
         for name in filter(_SECRET.search, file.connect.sql.arguments):
@@ -111,7 +111,7 @@ def _whole(file: FamilyFile) -> Iterator[Diagnostic]:
     yield from _ends(file)
     if Facet.SERVES not in facets:
         yield error_at(("readings",), "no-serves", "no field has the facet serves, so nothing shows who is active")
-    # Of other managers there may be several, one in a reading: all of them count.
+    # There may be several other managers, one in each reading. All of them count.
     single = [one for one in facets if one is not None and one is not Facet.PILOT]
     for facet in {one for one in single if single.count(one) > 1}:
         yield error_at(("readings",), "facet-twice", f"two fields have the facet {facet.value}, and one is meant")
@@ -123,7 +123,7 @@ def _whole(file: FamilyFile) -> Iterator[Diagnostic]:
 
 
 def _ends(file: FamilyFile) -> Iterator[Diagnostic]:
-    """What the two ends count is compared, so it is counted in one unit, and at both."""
+    """The counts of the two ends are compared, so both ends must count, and in the same unit."""
     found = {
         field.facet: (("readings", reading, "fields", name), field.unit)
         for reading, declared in file.readings.items()
@@ -187,7 +187,7 @@ def _readings(file: FamilyFile) -> Iterator[Diagnostic]:
 
 
 def _only_with(file: FamilyFile, path: Path, reading: ReadingFile) -> Iterator[Diagnostic]:
-    """What may be left out is an option that is empty if it is left out."""
+    """A reading that may be left out (``only_with``) must name a text option whose default is empty."""
     option = file.options.get(reading.only_with or "")
     if reading.only_with is not None and (option is None or option.default != ""):
         what = f"no option of text with an empty default is called {quoted(reading.only_with)}"
@@ -195,7 +195,7 @@ def _only_with(file: FamilyFile, path: Path, reading: ReadingFile) -> Iterator[D
 
 
 def _changing_reads(path: Path, one: ReadingFile | ActionFile) -> Iterator[Diagnostic]:
-    """What a reading asks, and what an action asks first, changes nothing."""
+    """The requests of a reading, and the first request of an action that sends a document back, must change nothing."""
     asked = [request.changed.from_ for request in one.requests if request.changed is not None]
     if isinstance(one, ReadingFile):
         asked += one.requests
@@ -251,7 +251,7 @@ def _field(
 
 
 def _options_of(file: FamilyFile, path: Path, field: FieldFile) -> Iterator[Diagnostic]:
-    """Options that a field is compared with."""
+    """The options that a field is compared with must exist and fit."""
     known = {*GIVEN, *file.options}
     for key, value in (
         ("true_when", field.true_when),
@@ -273,7 +273,7 @@ def _options_of(file: FamilyFile, path: Path, field: FieldFile) -> Iterator[Diag
 
 
 def _facet_fits(field: FieldFile) -> tuple[bool, str]:
-    """Has the field the type of its facet? And what that is."""
+    """Does the field have the type of its facet? Also returns that type in words."""
     if field.facet is Facet.NODE:
         return field.type == "text", "text"
     if field.facet is Facet.PILOT:
@@ -284,7 +284,7 @@ def _facet_fits(field: FieldFile) -> tuple[bool, str]:
 
 
 def _source(reading: ReadingFile, path: Path, name: str, field: FieldFile) -> Iterator[Diagnostic]:
-    """Where a field comes from has to be something that this kind of reading has."""
+    """The source of a field must exist in this kind of reading."""
     special = field.from_ in ("@code", "@rows")
     if field.all_:
         return
@@ -353,7 +353,7 @@ def _on_item(file: FamilyFile, path: Path, action: ActionFile) -> Iterator[Diagn
 
 
 def _truths(file: FamilyFile) -> set[str]:
-    """What an action may make: facets that are true or false, and such fields that have no facet."""
+    """The names that an action may make: boolean facets, and boolean fields without a facet."""
     fields = (item for reading in file.readings.values() for item in reading.fields.items())
     own = {name for name, field in fields if field.type == "bool" and field.facet is None}
     return own | {str(facet) for facet in _TRUTHS}

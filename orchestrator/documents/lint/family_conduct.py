@@ -1,5 +1,5 @@
-"""What the commands of a family file contradict: a secret that all can see, a change that is called idempotent and is
-not, and a runbook that takes the first part of one for the whole."""
+"""Finds mistakes in the commands of a family file: a visible secret, a change that is called idempotent and is not, and
+a runbook that proves only the first part of an action."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from orchestrator.model.facets import Facet
 from orchestrator.model.findings import Level
 from orchestrator.model.runbook import Runbook
 
-# An option that names a secret, with its value behind it; and a login inside an address.
+# An option with a secret as its value, and a login inside an address.
 _OPTION = re.compile(r"^-{1,2}(?:password|passwd|passphrase|secret|token)(?:=(?!\{)|$)", re.IGNORECASE)
 _LOGIN = re.compile(r"://[^/@:\s]+:[^/@\s]+@")
 _INSERTS = re.compile(r"\binsert\s+into\b", re.IGNORECASE)
@@ -20,7 +20,7 @@ _ONCE = re.compile(r"\bon\s+conflict\b|\bnot\s+exists\b", re.IGNORECASE)
 
 
 def lint_conduct(file: FamilyFile) -> Iterator[Diagnostic]:
-    """In the order of the file."""
+    """Findings in the order of the file."""
     hint = "a password belongs into the site's login: connect.exec.password names the variable that has it"
     for room, everything in (("readings", file.readings), ("actions", file.actions)):
         for name, one in everything.items():
@@ -37,8 +37,9 @@ def lint_conduct(file: FamilyFile) -> Iterator[Diagnostic]:
 
 
 def lint_closing(runbook: Runbook, file: FamilyFile) -> Iterator[Diagnostic]:
-    """An action that ends service in several parts is done in part when the connection breaks between them: the gate is
-    shut, and who is connected writes on. Only what the last part shows, or that no client is left, proves all of it."""
+    """An action that ends service in several parts can be done in part if the connection breaks between the parts. Then
+    the site refuses new clients, but connected clients still write. Only the fields that the action makes beside serves,
+    or a client count of 0, prove the whole action."""
     clients = {
         (reading, name)
         for reading, declared in file.readings.items()
@@ -67,7 +68,7 @@ def lint_closing(runbook: Runbook, file: FamilyFile) -> Iterator[Diagnostic]:
 
 
 def _not_idempotent(action: ActionFile) -> str:
-    """Why a second time may do more than the first; empty: nothing shows that."""
+    """The reason why a repeated action may have a second effect. Empty if nothing shows this."""
     if any(request.method == "POST" for request in action.http or ()):
         return "a POST may do something each time it is sent"
     statements = [one for one in action.sql or () if isinstance(one, str)]

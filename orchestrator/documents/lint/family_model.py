@@ -1,4 +1,4 @@
-"""What is wrong with the ``model`` of a family file: names that nothing has, and what would follow from itself."""
+"""Finds mistakes in the ``model`` of a family file: unknown names, and rules that would depend on themselves."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from orchestrator.model.declared.requests import ModelFile, rules_in
 from orchestrator.model.findings import Level
 from orchestrator.suggestions import suggest
 
-# Facets of which the model may say when they are so, and the ways to speak to a site.
+# Facets for which the model may state conditions, and the protocols of a site.
 _FACETS, _WAYS = ("serves", "link", "backlog"), ("sql", "exec", "ssh", "http", "nats")
 
 
 def lint_model(file: FamilyFile, fields: set[str]) -> Iterator[Diagnostic]:
-    """``fields``: those that are true or false and have no facet."""
+    """Findings of the model. ``fields`` are the boolean fields without a facet."""
     rules, flags = rules_in(file.model), file.flags
     for name in file.model:
         rule = rules.get(name)
@@ -49,7 +49,7 @@ def _rule(
         yield _error(name, f"only a backlog can be dropped, and {name} has another facet", ())
     if rule.restarted is not None and not (is_field or name == "serves"):
         yield _error(name, f"{name} is no field that a start could set", ())
-    # What is needed may have needs, and these none: so nothing follows from itself.
+    # A needed field may need other fields, but those must need nothing. So no rule can depend on itself.
     ranks = {"link": 1, "serves": 1, **{one: 1 if _needs(rules.get(one)) else 0 for one in flags}}
     rank = ranks.get(name, 2)
     for one in (*rule.only_while, *rule.either_end, *rule.dropped_while):

@@ -1,6 +1,6 @@
-"""What is wrong with the words of a family file: those of its commands, its requests, its messages and its statements.
+"""Finds mistakes in the words of a family file's commands, requests, messages and statements.
 
-Must never connect to anything.
+This module must never connect to anything.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from orchestrator.model.findings import Level
 from orchestrator.suggestions import suggest
 
 _SHELLS = frozenset({"sh", "bash", "dash", "ksh", "zsh"})
-# Programs that do nothing but change something, and words by which a tool is asked to.
+# Programs that only change things, and words that tell a tool to change something.
 _CHANGING_PROGRAMS = frozenset(
     {
         "chmod",
@@ -77,7 +77,7 @@ def lint_words(
 
 
 def _half_statements(where: Path, statements: Iterable[str]) -> Iterator[Diagnostic]:
-    """A list in square brackets ends each item at a comma."""
+    """YAML splits a list in square brackets at each comma, so a statement with a comma can be cut in two."""
     for statement in statements:
         if statement.count("(") != statement.count(")"):
             hint = "write a statement with a comma on a separate line, behind a dash"
@@ -93,7 +93,8 @@ def half_words_of(where: Path, words: tuple[str, ...]) -> Iterator[Diagnostic]:
 
 
 def _slashes(where: Path, requests: Iterable[RequestFile | MessageFile]) -> Iterator[Diagnostic]:
-    """Each part of a path is encoded, so a slash in one would not part anything; each part of a subject is one word."""
+    """Each part of a path is encoded, so a slash inside a part would not separate anything. Each part of a subject must
+    be one word."""
     for request in requests:
         if isinstance(request, MessageFile):
             for part in request.subject:
@@ -110,7 +111,7 @@ def _slashes(where: Path, requests: Iterable[RequestFile | MessageFile]) -> Iter
 
 
 def _lists(file: FamilyFile, where: Path, one: ReadingFile | ActionFile, others: Argv) -> Iterator[Diagnostic]:
-    """A list is a JSON value, and no word."""
+    """A list option is a JSON value, so it cannot be used as a word."""
     firsts = [request.changed.from_ for request in one.requests if request.changed is not None]
     words = [text for request in (*one.requests, *firsts) for text in request.address]
     named = {*words_in((*words, *one.argv, *others)), *(name for text in others for name in bound_in(text))}

@@ -1,7 +1,7 @@
-"""What is worth knowing about an inventory that is formally right.
+"""Lint of an inventory that is formally correct.
 
-Secrets in plain sight, devices that nothing pins, names that cannot both be meant, a fence plan that is missing or
-cannot be carried out. Must never connect to a device, resolve a secret, or show one.
+It finds visible secrets, devices without a pinned key or certificate, ambiguous names, and a fence plan that is missing
+or cannot be executed. It must never connect to a device, resolve a secret, or show one.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _HOST_KEY_HINT = "copy <type> <base64> from the device, for example from ssh-key
 
 
 def lint_inventory(inventory: Inventory, *, file: str | None = None, lines: Lines | None = None) -> list[Finding]:
-    """Errors, warnings and notes, in the order of the inventory. Errors forbid its use."""
+    """Errors, warnings and notes, in the order of the inventory. An inventory with errors must not be used."""
     return findings_of([*_sites(inventory), *_pairs(inventory), *_hooks(inventory)], file=file, lines=lines)
 
 
@@ -41,8 +41,8 @@ def lint_adapters(
     file: str | None = None,
     lines: Lines | None = None,
 ) -> list[Finding]:
-    """Whether the adapters of each site are there, and can do what its fence plan names, and whether its services can be
-    moved apart. ``declared_for`` and ``shared`` are those of ``Registry``."""
+    """Checks that the adapters of each site exist, that they can execute its fence plan, and that its services can be
+    moved separately. ``declared_for`` and ``shared`` are the methods of ``Registry``."""
     told = [one for site in inventory.sites.values() for one in _declared(site, declared_for)]
     return findings_of([*told, *_shared(inventory, shared)], file=file, lines=lines)
 
@@ -53,7 +53,7 @@ def _shared(inventory: Inventory, shared: Callable[[Site, Sequence[str]], str]) 
             try:
                 found = shared(inventory.sites[name], pair.services)
             except DefinitionError:
-                continue  # that is found where the adapter itself is checked
+                continue  # the check of the adapter itself reports this
             if found:
                 hint = "list them as one service, or give each a separate instance"
                 yield Diagnostic(("pairs", index, "services"), Level.ERROR, "shared-instance", found, hint)
@@ -108,7 +108,7 @@ def _sites(inventory: Inventory) -> Iterator[Diagnostic]:
 
 
 def _session(part: Site | Also, path: Path) -> Iterator[Diagnostic]:
-    """What one adapter of a site is given."""
+    """Findings of the login, options and devices of one adapter of a site."""
     if part.login is not None and part.login.password is not None and part.login.password.inline is not None:
         place = (*path, "login", "password", "inline")
         sentence = f"{show(place[:-1])} is written into the file"
@@ -118,7 +118,7 @@ def _session(part: Site | Also, path: Path) -> Iterator[Diagnostic]:
 
 
 def _own_fence(option: FenceOption, path: Path) -> Iterator[Diagnostic]:
-    """A way that a family brings: there is one of this name, and its value fits."""
+    """A fence kind that a family brings: a kind of this name must exist, and the value must fit it."""
     kind, place, value = known_fences().get(option.kind), (*path, option.kind), option.value
     if kind is None:
         hint = suggest(option.kind, (*known_fences(), *FenceOption.model_fields))
@@ -133,8 +133,8 @@ def _own_fence(option: FenceOption, path: Path) -> Iterator[Diagnostic]:
 
 
 def _fence(site: Site, path: Path) -> Iterator[Diagnostic]:
-    """docs/sources/solace-procedure.md, uncontrolled 2: how clients are kept off a failed site is formalised before
-    the day."""
+    """docs/sources/solace-procedure.md, uncontrolled 2: the way to keep clients off a failed site is formalised before
+    an outage."""
     if not site.fence and not site.simulated:
         sentence = f"site {site.name} has no fence plan"
         ways = ", ".join((*known_fences(), *FenceOption.model_fields))
@@ -160,7 +160,7 @@ def _fence(site: Site, path: Path) -> Iterator[Diagnostic]:
 
 
 def _commands(site: Site) -> dict[str, object]:
-    """The operator's own commands, by name, as the options of the site's adapters have them."""
+    """The operator's own commands, by name, from the options of the site's adapters."""
     found: dict[str, object] = {}
     for part in site.parts:
         commands = part.options.get("commands")
@@ -169,7 +169,8 @@ def _commands(site: Site) -> dict[str, object]:
 
 
 def _options(value: object, path: Path) -> Iterator[Diagnostic]:
-    """Options are the adapter's own; a key that is called a secret, with a text as its value, is one nevertheless."""
+    """Each adapter defines its options. A key that is named like a secret and has a text value counts as a secret in all
+    of them."""
     if isinstance(value, Mapping):
         for key, inner in value.items():
             here = (*path, str(key))
@@ -234,7 +235,7 @@ def _pairs(inventory: Inventory) -> Iterator[Diagnostic]:
 
 
 def _handed_a_service(site: Site) -> Iterator[str]:
-    """The operator's own commands that get a service's name as a word."""
+    """The names of the operator's own commands that receive a service's name as a word."""
     for name, command in _commands(site).items():
         words = [command.get(key) for key in ("argv", "check")] if isinstance(command, Mapping) else []
         if any(isinstance(listed, list | tuple) and "{service}" in listed for listed in words):
@@ -242,7 +243,8 @@ def _handed_a_service(site: Site) -> Iterator[str]:
 
 
 def _hooks(inventory: Inventory) -> Iterator[Diagnostic]:
-    """A URL is recorded with each run; what a receiver knows its callers by does not belong in it."""
+    """A URL is recorded with each run, so it must not contain the credential with which the receiver identifies its
+    callers."""
     for index, hook in enumerate(inventory.hooks):
         if hook.webhook is not None and not _has_port(hook.webhook.url):
             place: Path = ("hooks", index, "webhook", "url")
@@ -260,7 +262,7 @@ def _hooks(inventory: Inventory) -> Iterator[Diagnostic]:
 
 
 def _has_port(url: str) -> bool:
-    """Is its port, if it names one, a port?"""
+    """Is the port of the URL valid, or does the URL have no port?"""
     try:
         return urlsplit(url).port != 0
     except ValueError:

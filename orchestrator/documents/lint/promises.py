@@ -1,7 +1,7 @@
-"""Does a runbook do what its promises need? Claims on whole sites, what is read again, what is asked in advance.
+"""Checks that a runbook keeps the promises of the program: claims on whole sites, repeated readings, early questions.
 
-Each rule is one promise of docs/explanation/reliability.md, and names the steps that would break it. It knows no adapter
-and no vendor.
+Each rule is one promise of docs/explanation/reliability.md, and names the steps that would break the promise. This
+module knows no adapter and no vendor.
 """
 
 from __future__ import annotations
@@ -19,12 +19,12 @@ from orchestrator.model.reading import Bounds, WhereValue, in_words
 from orchestrator.model.runbook import Check, Do, Runbook, Step
 from orchestrator.suggestions import suggest
 
-# What the names of the runbooks that move a service start with.
+# The names of runbooks that move a service start with these words.
 _MOVES = ("controlled", "failback", "uncontrolled")
 
 
 def claimed(step: Step, path: Path, actions: Mapping[str, ActionSpec]) -> Iterator[Diagnostic]:
-    """What belongs to a whole site is shut under a claim, and opened only by who gives one up."""
+    """A step that shuts something of the whole site must hold a claim. A step that opens it again must release one."""
     if step.do is not None and _is_of_site(step.do, actions):
         wanted = "hold" if _shuts(step.do, actions) else "release"
         if step.claim != wanted:
@@ -59,7 +59,8 @@ def _shuts(do: Do, actions: Mapping[str, ActionSpec]) -> bool:
 
 
 def reconfirmed(runbook: Runbook, readings: Mapping[str, ReadingSpec]) -> Iterator[Diagnostic]:
-    """What guarded waits have proven since the first change is read again in the round of the point of no return."""
+    """The checks that guarded waits have proven since the first change must be read again in the round of the point of no
+    return."""
     point = next((index for index, step in enumerate(runbook.steps) if step.point_of_no_return), None)
     if point is None or not runbook.steps[point].changes:
         return
@@ -79,13 +80,13 @@ def reconfirmed(runbook: Runbook, readings: Mapping[str, ReadingSpec]) -> Iterat
 
 
 def _includes(one: Check, other: Check) -> bool:
-    """Does reading ``one`` as true show that ``other`` is true too?"""
+    """Does a true check ``one`` show that the check ``other`` is true too?"""
     return (one.on, one.reading) == (other.on, other.reading) and other.where.items() <= one.where.items()
 
 
 def _is_shown_anew(step: Step, check: Check, read: Sequence[Check], meanings: Meanings) -> bool:
-    """Does a source that was stopped since show it? The last number that it tells then, in a reading of its own, is its
-    last one permanently; a target that has reached that needs no link to it any more."""
+    """Does a source that was stopped later show the same? If a separate reading gives its last number then, this number
+    is final. A target that has reached this number no longer needs a link to the source."""
     ends = {(other.on, other.reading) for one in step.until for other in one.elsewhere}
     later = any(
         meanings.get((other.reading, other.field)) is Facet.MARK and (other.on, other.reading) not in ends
@@ -106,8 +107,9 @@ def _is_shown_anew(step: Step, check: Check, read: Sequence[Check], meanings: Me
 
 
 def unheard(runbook: Runbook, readings: Mapping[str, ReadingSpec]) -> Iterator[Diagnostic]:
-    """A source that is neither read as closed nor as fenced is lost only if the target no longer hears from it: that is
-    read before an operator answers for its fence, and again at the point of no return, as long as that may take."""
+    """If no reading shows that the source is closed or fenced, it is lost only if the target no longer hears from it. So
+    the runbook reads the link before an operator attests the fence. It reads the link again at the point of no return,
+    because the answer may take long."""
     meanings = meanings_of(readings)
     point = next((index for index, step in enumerate(runbook.steps) if step.point_of_no_return), None)
 
@@ -145,7 +147,8 @@ def unheard(runbook: Runbook, readings: Mapping[str, ReadingSpec]) -> Iterator[D
 
 
 def moved(runbook: Runbook, readings: Mapping[str, ReadingSpec]) -> Iterator[Diagnostic]:
-    """A move changes the target, and reads there afterwards whether it serves: without that, `done` says nothing."""
+    """A runbook that moves a service must change the target, and read afterwards that the target serves. Without this
+    reading, `done` proves nothing."""
     # A family in Python may tell from several fields whether a site serves.
     served = {
         (reading, name if name[0] != "_" else None)
@@ -166,9 +169,9 @@ def moved(runbook: Runbook, readings: Mapping[str, ReadingSpec]) -> Iterator[Dia
 def managed(
     runbook: Runbook, readings: Mapping[str, ReadingSpec], actions: Mapping[str, ActionSpec]
 ) -> Iterator[Diagnostic]:
-    """Where readings show whether another manager may act, all of them are asked about at each site that is changed,
-    before anything is; a site that is lost cannot be asked. One of two sites that serve is closed without that question:
-    a wait for the answer would leave both open."""
+    """If readings show other managers, the runbook must ask about all of them at each changed site before the first
+    change. A lost site cannot be asked. If both sites serve, one of them is closed without this question, because both
+    would stay open during the wait for the answer."""
     models = {name: model_of(spec) for name, spec in readings.items()}
     served = {(name, one.facets[Facet.SERVES]) for name, one in models.items() if one and Facet.SERVES in one.facets}
     changing = (index for index, step in enumerate(runbook.steps) if step.changes)
@@ -199,12 +202,12 @@ def managed(
 
 
 def _covers(wanted: WhereValue | None) -> bool:
-    """Does a question that is asked under this value leave out neither that one may act, nor that this is unknown?"""
+    """Is the question asked in both cases: if a manager may act, and if this is unknown?"""
     return isinstance(wanted, tuple) and {"acts", "unknown"} <= set(wanted)
 
 
 def _only_closes(step: Step, served: Collection[tuple[str, str]], actions: Mapping[str, ActionSpec]) -> bool:
-    """Does it end service at the source alone, while the target is read as serving, by what can be rolled back?"""
+    """Does the step only end service at the source, by an action with an inverse, and read that the target serves?"""
     spec = None if step.do is None or step.do.on != "source" else actions.get(step.do.action)
 
     def reads(checks: Sequence[Check], side: str, value: bool) -> bool:
@@ -224,8 +227,8 @@ def _only_closes(step: Step, served: Collection[tuple[str, str]], actions: Mappi
 
 
 def foreseen(runbook: Runbook) -> Iterator[Diagnostic]:
-    """Decisions on items that are needed after a change are foreseen before it. What no reading shows, as a command of
-    the operator's own, gives up nothing that a service needs."""
+    """Decisions on items that are needed after a change must be foreseen before that change. A change that no reading
+    shows, such as an operator's own command, does not count, because it takes nothing that a service needs."""
     decides = {step.id for step in runbook.steps if step.decide is not None}
     shown = (index for index, step in enumerate(runbook.steps) if step.changes and step.expect)
     first = next(shown, len(runbook.steps))

@@ -1,10 +1,11 @@
-"""Is a runbook safe to run, as far as reading it can tell? One code for each rule.
+"""Checks that a runbook is safe to run, without running it. Each rule has one code.
 
-``vocabulary`` asks whether the words fit an adapter's declarations. Here: is every change proven, can it be taken
-back as long as it must be, does every wait end, does every gate offer what can be done there?
+``vocabulary`` checks that the words fit an adapter's declarations. This module checks that every change is proven, that
+a change before the point of no return can be rolled back, that every wait ends, and that every gate offers only choices
+that are possible there.
 
-An error forbids the runbook, a warning wants a second check, a note says what the runbook cannot change. Must never
-change a runbook, nor know a vendor's actions by name.
+A runbook with an error must not be used. A warning asks for a second check. A note states a limit that the runbook cannot
+change. This module must never change a runbook, and must not know a vendor's actions by name.
 """
 
 from __future__ import annotations
@@ -22,10 +23,10 @@ from orchestrator.model.findings import Finding, Level
 from orchestrator.model.runbook import Choice, Runbook, Side, Step
 from orchestrator.suggestions import suggest
 
-# What can be chosen where a wait is in trouble. Commit and rollback are decisions on an item.
+# The choices at a wait that does not proceed. Commit and rollback are decisions on an item.
 _CHOICES_OF_A_WAIT = ("wait", "revert", "escalate", "retry", "stop")
 _CHOICES_OF_A_QUESTION = ("accept", "attest", "waive", "later", "revert", "stop")
-# Gates that open on their own; a decision given by name must not meet two meanings.
+# Gates that the program opens itself. A runbook must not reuse these names, because a decision names its gate.
 _RESERVED_GATES = ("step-failed", "undo-failed", "left-changed")
 
 
@@ -38,9 +39,9 @@ def lint(
     file: str | None = None,
     lines: Lines | None = None,
 ) -> list[Finding]:
-    """Everything found, in the order of the file. ``lines`` is that of the loader's ``Definition``.
+    """All findings, in the order of the file. ``lines`` comes from the loader's ``Definition``.
 
-    ``side``: whose declarations these are; the words on the other side are left to another call. None: both sides'.
+    ``side`` is the site whose declarations are given. Another call checks the words on the other side. None: both sides.
     """
     told: list[Diagnostic] = list(lint_words(runbook, readings, actions, side=side))
     point = next((index for index, step in enumerate(runbook.steps) if step.point_of_no_return), None)
@@ -67,7 +68,7 @@ def lint(
 
 
 def _points(runbook: Runbook) -> Iterator[Diagnostic]:
-    """One point of no return: two contradict each other; none leaves a runbook that changes both sites open-ended."""
+    """Two points of no return contradict each other. A runbook that changes both sites needs one."""
     points = [index for index, step in enumerate(runbook.steps) if step.point_of_no_return]
     for index in points[1:]:
         sentence = f"step {runbook.steps[points[0]].id} is the point of no return already"
@@ -94,7 +95,7 @@ def _points(runbook: Runbook) -> Iterator[Diagnostic]:
 
 
 def _keys_without_effect(step: Step, path: Path) -> Iterator[Diagnostic]:
-    """Keys that a step of this shape never uses: a person meant something else."""
+    """Keys that a step of this shape never uses, so the author meant something else."""
     pointless = {
         "expect": not step.changes or step.for_each is not None,
         "undo": not step.changes,
@@ -122,11 +123,12 @@ def _keys_without_effect(step: Step, path: Path) -> Iterator[Diagnostic]:
 
 
 def _change(step: Step, path: Path, actions: Mapping[str, ActionSpec], *, is_before: bool) -> Iterator[Diagnostic]:
-    """A change is proven by a reading, or may be sent twice; and it can be undone, if anything could do that."""
+    """A reading must prove a change, or the change may be sent twice. A change must have an undo if its action has an
+    inverse."""
     spec = None if step.do is None else actions.get(step.do.action)
     if spec is None:
         return
-    # Working through items lists them again after each round: an item that is no longer listed is the proof.
+    # A step over items lists the items again after each round. An item that is no longer listed is the proof.
     if not spec.idempotent and not step.expect and step.for_each is None:
         sentence = f"step {step.id} changes something, has no expect, and {spec.name} must not be sent twice"
         yield Diagnostic(path, Level.ERROR, "needs-expect", sentence, "say which reading shows that it was done")
@@ -148,7 +150,7 @@ def _change(step: Step, path: Path, actions: Mapping[str, ActionSpec], *, is_bef
 
 
 def _undo_of(step: Step, spec: ActionSpec) -> Call | None:
-    """What the site's own options name as the undo of this step."""
+    """The undo of this step that the site's options name."""
     return None if step.do is None else spec.undo_of(Call("", step.do.args))
 
 
@@ -210,11 +212,11 @@ def _gates_of(step: Step, path: Path) -> Iterator[_Gate]:
 
 
 def _gate_names(runbook: Runbook) -> Iterator[Diagnostic]:
-    """A decision is given to a gate by its name, so one name must mean one set of choices."""
+    """A decision names its gate, so gates with the same name must have the same choices."""
     seen: dict[str, frozenset[str]] = {}
     for index, step in enumerate(runbook.steps):
         for gate in _gates_of(step, ("steps", index)):
-            # An `ask` may put the question of a comparison: a family without one asks it where no reading tells.
+            # An `ask` may use the gate of a comparison, because a family without a comparison has to ask the operator.
             if gate.name in _RESERVED_GATES or (gate.name == RISK_GATE and gate.path[-1] != "ask"):
                 sentence = f"gate {gate.name} opens on its own when something fails"
                 yield Diagnostic((*gate.path, "gate"), Level.ERROR, "reserved-gate", sentence, "choose another name")
@@ -226,7 +228,7 @@ def _gate_names(runbook: Runbook) -> Iterator[Diagnostic]:
 
 def _gates(step: Step, path: Path, *, is_after: bool) -> Iterator[Diagnostic]:
     for gate in _gates_of(step, path):
-        # To revert is a choice about the whole lane, so no item can be asked about it; unattended it can happen.
+        # Revert concerns the whole lane, so a decision on one item cannot offer it. An unattended run can revert.
         legal = (*gate.choices, *ALWAYS_LEGAL, *(("revert",) if gate.path[-1] == "decide" else ()))
         if gate.unattended not in legal:
             sentence = f"gate {gate.name} does {gate.unattended} unattended, which is not one of its choices"
@@ -254,8 +256,8 @@ def _gates(step: Step, path: Path, *, is_after: bool) -> Iterator[Diagnostic]:
 
 
 def _stuck_unattended(runbook: Runbook) -> Iterator[Diagnostic]:
-    """A rollback that no one attends cannot end while a change stays: that is for a person to accept. What is done to
-    items was decided on before."""
+    """An unattended rollback cannot finish if a change stays, because a person has to accept that change. Changes to
+    items were decided on before."""
     for index, step in enumerate(runbook.steps):
         if not step.leaves or step.leaves_nothing or step.undo is not None or step.for_each is not None:
             continue

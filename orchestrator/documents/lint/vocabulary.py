@@ -1,6 +1,7 @@
-"""Do a runbook's words fit what an adapter declares? Readings, their fields and values, actions, their arguments.
+"""Checks that a runbook's words fit an adapter's declarations: readings, their fields and values, actions, their
+arguments.
 
-Must never connect to anything: it compares a runbook with declarations, and knows no adapter.
+This module only compares a runbook with declarations. It knows no adapter and must never connect to anything.
 """
 
 from __future__ import annotations
@@ -32,14 +33,14 @@ from orchestrator.suggestions import suggest
 Readings = Mapping[str, ReadingSpec]
 Actions = Mapping[str, ActionSpec]
 
-# A person may always ask to wait or to stop; these need not be outcomes that an action understands.
+# A person may always choose to wait or to stop. An action does not have to know these two outcomes.
 ALWAYS_LEGAL = ("stop", "wait")
 
 
 def lint_words(
     runbook: Runbook, readings: Readings, actions: Actions, *, side: Side | None = None
 ) -> Iterator[Diagnostic]:
-    """All errors of words, step by step; of the words on one ``side`` only, if that is given."""
+    """All errors of words, step by step. If ``side`` is given, only the errors of that side's words."""
     sides: tuple[Side, ...] = ("source", "target") if side is None else (side,)
     for index, step in enumerate(runbook.steps):
         path: Path = ("steps", index)
@@ -63,7 +64,7 @@ def lint_words(
 
 
 def _compare(name: str, sides: Sequence[Side], path: Path, readings: Readings) -> Iterator[Diagnostic]:
-    """A comparison without its readings shows nothing, so its gate asks."""
+    """A comparison whose readings are missing shows nothing, so its gate asks the operator."""
     if name not in known_comparisons():
         sentence = f"no comparison is called {quoted(name)}"
         yield Diagnostic(path, Level.ERROR, "unknown-comparison", sentence, suggest(name, known_comparisons()))
@@ -75,7 +76,7 @@ def _compare(name: str, sides: Sequence[Side], path: Path, readings: Readings) -
 
 
 def checks_of(step: Step, path: Path) -> Iterator[tuple[Check, Path]]:
-    """Every condition of a step, with its place."""
+    """Every check of a step, with its path."""
     groups: list[tuple[Path, Iterable[Check]]] = [
         ((*path, "only_if"), step.only_if),
         ((*path, "require"), step.require),
@@ -96,7 +97,7 @@ def checks_of(step: Step, path: Path) -> Iterator[tuple[Check, Path]]:
 
 
 class _Kind(NamedTuple):
-    """What a field of a reading holds: ``words`` are the only values of a text, if that is known."""
+    """The kind of value in a field of a reading. ``words`` are the only values of a text field, if they are known."""
 
     name: Literal["true or false", "a whole number", "a number", "a text", "nothing that can be compared"]
     words: tuple[str, ...] = ()
@@ -150,7 +151,7 @@ def _check(check: Check, path: Path, readings: Readings) -> Iterator[Diagnostic]
 
 
 def elsewhere_words(other: Elsewhere, path: Path, readings: Readings) -> Iterator[Diagnostic]:
-    """Is there such a value of the other site?"""
+    """Does the other site declare this reading and this field?"""
     yield from _unknown_reading(other.reading, path, readings)
     model = _model(other.reading, readings)
     if model is not None and other.field not in field_names(model):
@@ -173,7 +174,7 @@ def _for_each(each: ForEach, path: Path, readings: Readings) -> Iterator[Diagnos
 
 
 def progress_words(progress: Progress | Elsewhere, path: Path, readings: Readings) -> Iterator[Diagnostic]:
-    """Is it a number of such a reading?"""
+    """Is the progress a number field of a declared reading?"""
     yield from _unknown_reading(progress.reading, path, readings)
     model = _model(progress.reading, readings)
     if model is None:
@@ -239,7 +240,7 @@ def _scalar(name: str, value: Scalar, kind: _Kind, path: Path) -> Iterator[Diagn
 
 
 def _do(do: Do, path: Path, actions: Actions, *, has_items: bool, decide: Decide | None) -> Iterator[Diagnostic]:
-    """Does a call fit the action's declaration? An undo has neither items nor decisions: it works on the service."""
+    """Does a call fit the action's declaration? An undo works on the service, so it has no items and no decisions."""
     spec = actions.get(do.action)
     if spec is None:
         sentence = f"no action is called {quoted(do.action)}"
@@ -274,7 +275,7 @@ def _do(do: Do, path: Path, actions: Actions, *, has_items: bool, decide: Decide
 
 
 def _items(step: Step, do: Do, path: Path, actions: Actions) -> Iterator[Diagnostic]:
-    """A step that works through items must name them to its action, and use what was decided."""
+    """A step that works through items must pass each item to its action, and use the decisions on the items."""
     spec = actions.get(do.action)
     if spec is None or step.for_each is None:
         return

@@ -1,7 +1,7 @@
-"""Connections to the journal's database, each made so that what is committed stays, or refused with the way out.
+"""Connections to the journal's database. Each is set up so that commits are durable, or refused with the remedy.
 
-SQLite: a write-ahead log that is really on, every commit on disk, no network file system. PostgreSQL: the primary, every
-commit on its disk and on those of its synchronous replicas; and a server that says nothing is given up.
+SQLite: a write-ahead log that is really on, every commit on disk, no network file system. PostgreSQL: the primary,
+every commit on its disk and on those of its synchronous replicas. A server that does not answer is given up.
 """
 
 from __future__ import annotations
@@ -18,14 +18,16 @@ from orchestrator.clock import SystemClock
 from orchestrator.errors import JournalUnavailable
 from orchestrator.journal.database.embedded_files import MOUNTS, refuse_network
 
-# How long a server keeps a transaction open for a client that says nothing: as long as a lease, milliseconds.
+# How long a server keeps a transaction open for a silent client: as long as a lease, milliseconds.
 _IDLE_MS = 15_000
-# How long a server may take for one answer, seconds: whoever leads a run asks again while its lease has time left.
+# How long a server may take for one answer, seconds. The process that leads a run asks again while its lease lasts.
 ANSWER_S = 5.0
-# How long another process may take to convert a new file of SQLite, and how often it is asked whether it has.
+# How long another process may take to convert a new file of SQLite, and how often to check for the end of that,
+# seconds.
 _CONVERTED_WITHIN_S, _ASKED_AGAIN_S = 5.0, 0.01
-# After how much silence of a server's machine the system gives up a connection: its own answer takes minutes to come,
-# and meanwhile no one serves. The words are libpq's: seconds, and milliseconds for what was sent and not acknowledged.
+# After this much silence of a server's machine, the system gives up the connection. Its default takes minutes, and
+# meanwhile no site serves. The names are libpq's: seconds, and milliseconds for data that was sent and not
+# acknowledged.
 _SILENCE = {
     "connect_timeout": 5,
     "tcp_user_timeout": _IDLE_MS,
@@ -39,7 +41,8 @@ _SETTINGS = (
     f" set_config('idle_in_transaction_session_timeout', '{_IDLE_MS}', false),"
     f" set_config('lock_timeout', '{_IDLE_MS * 2}', false)"
 )
-# A commit has then reached the server's own disk, and that of each synchronous replica (PostgreSQL, "Write Ahead Log").
+# With these values a commit has reached the server's own disk, and that of each synchronous replica (PostgreSQL, "Write
+# Ahead Log").
 _DURABLE = ("on", "remote_apply")
 
 
@@ -50,7 +53,7 @@ def make_engine(url: str, *, mounts: Path = MOUNTS) -> sa.Engine:
     if is_embedded and named.database and not named.database.startswith((":memory:", "file:")):
         refuse_network(Path(named.database), mounts)
     bounds = _bounds(named) if named.drivername == _POSTGRESQL else {}
-    # What a server ended while nothing was written is noticed before it is used, not by a failing append.
+    # A connection that the server ended while it was idle is noticed before its use, not by a failing append.
     engine = sa.create_engine(named, pool_pre_ping=not is_embedded, connect_args=bounds)
     if is_embedded:
         sa.event.listen(engine, "connect", _sqlite_connect)
@@ -66,7 +69,7 @@ def make_engine(url: str, *, mounts: Path = MOUNTS) -> sa.Engine:
 
 
 def _sqlite_connect(connection: Any, _: Any) -> None:
-    # The driver must not start transactions by itself: ours start IMMEDIATE, or two writers could deadlock.
+    # The driver must not start transactions by itself. Ours start IMMEDIATE; otherwise two writers could deadlock.
     connection.isolation_level = None
     cursor = connection.cursor()
     cursor.execute("PRAGMA busy_timeout=5000")
@@ -84,10 +87,11 @@ def _sqlite_connect(connection: Any, _: Any) -> None:
 
 
 def _with_write_ahead_log(cursor: Any) -> str:
-    """The mode that the file is in, once it was asked for a write-ahead log. Raises ``sqlite3.OperationalError``.
+    """Request a write-ahead log, and return the mode of the file. Raises ``sqlite3.OperationalError``.
 
-    The first to ask converts the file. A connection that meets the conversion half-way is refused at once, whatever its
-    busy timeout: SQLite does not wait where two could wait for each other ("Result Codes", SQLITE_BUSY). It asks again.
+    The first connection that requests it converts the file. During the conversion SQLite refuses other connections at
+    once and ignores their busy timeout, since two connections could wait for each other ("Result Codes", SQLITE_BUSY).
+    So this function asks again.
     """
     clock = SystemClock()
     until = clock.now() + _CONVERTED_WITHIN_S
@@ -102,13 +106,13 @@ def _with_write_ahead_log(cursor: Any) -> str:
 
 
 def path_of(connection: Any) -> Path | None:
-    """The file that a connection to SQLite is to, with links followed; None for a database in memory."""
+    """The file of a connection to SQLite, with links followed; None for a database in memory."""
     name = next(file for _, schema, file in connection.execute("PRAGMA database_list") if schema == "main")
     return Path(name) if name else None
 
 
 def _sqlite_begin(connection: sa.Connection) -> None:
-    # A reader takes no lock, so that it never holds up the process that leads a run.
+    # A reader takes no lock, so it never delays the process that leads a run.
     reading = connection.get_execution_options().get("reading")
     driver = connection.connection.driver_connection
     assert driver is not None  # a transaction starts on a connection that is open
@@ -119,7 +123,7 @@ def _sqlite_begin(connection: sa.Connection) -> None:
 
 
 def _bounds(named: sa.URL) -> dict[str, Any]:
-    """What libpq is told and the URL does not say: how long to wait, and which of several servers to take."""
+    """The settings for libpq that the URL does not contain: time limits, and which of several servers to use."""
     hosts = named.query.get("host", ())
     is_one_of_many = not isinstance(hosts, str) or "," in hosts
     wanted: dict[str, Any] = {
@@ -135,10 +139,10 @@ def _with_bounds(dialect: Any, _: Any, arguments: list[Any], named: dict[str, An
 
 @cache
 def _bounded(driver: Any) -> Any:
-    """The driver's kind of connection, which gives up a server that takes too long for an answer.
+    """The driver's connection class, with a limit on the time for one answer.
 
-    A server whose process is stopped keeps its connection: the system acknowledges for it, and no time-out of TCP ends
-    that. The driver waits in one place for every answer, and hears there of every tenth of a second.
+    A server whose process is stopped keeps its connection: the system acknowledges for it, so no time-out of TCP ends
+    the connection. The driver waits for every answer in one method, which gets control every tenth of a second.
     """
 
     def wait(connection: Any, answer: Generator[Any, Any, Any], *more: Any, **named: Any) -> Any:
@@ -152,7 +156,7 @@ def _bounded(driver: Any) -> Any:
 
 
 def _in_time(answer: Generator[Any, Any, Any]) -> Generator[Any, Any, Any]:
-    """``answer``, given up when it takes too long. Raises ``TimeoutError``."""
+    """``answer``, ended when it takes too long. Raises ``TimeoutError``."""
     clock = SystemClock()
     until = clock.now() + ANSWER_S
     try:
@@ -167,8 +171,11 @@ def _in_time(answer: Generator[Any, Any, Any]) -> Generator[Any, Any, Any]:
 
 
 def _postgresql_connect(connection: Any, _: Any) -> None:
-    """A process that is stopped in the middle of a commit must not keep its run from whoever takes over; and what is
-    committed must stay, whatever the server's own settings are."""
+    """Set the time limits, and check that commits are durable.
+
+    A process that is stopped in the middle of a commit must not block the process that takes over its run. Commits must
+    be durable, whatever the server's own settings are.
+    """
     with connection.cursor() as cursor:
         is_standby, commit, fsync, *_ = cursor.execute(_SETTINGS).fetchone()
         if commit not in _DURABLE:
@@ -190,7 +197,7 @@ def _postgresql_connect(connection: Any, _: Any) -> None:
 
 
 def caveat_of(engine: sa.Engine) -> str:
-    """What the server's replication does not keep, as a sentence with its remedy; empty where nothing is to be said."""
+    """The records that the server's replication may lose, as a sentence with its remedy; empty if it may lose none."""
     if engine.dialect.name != "postgresql":
         return ""
     with engine.connect() as connection:

@@ -1,8 +1,8 @@
 """The journal's database: its connections, its transactions, and statements that are compiled once for it.
 
-SQLAlchemy knows the tables, writes the SQL, lends the connections, and notices when a server is lost. But what it does
-around a statement takes longer than SQLite needs for the statement, and a device waits for it: an embedded database
-is spoken to through its driver.
+SQLAlchemy knows the tables, writes the SQL, lends the connections, and notices when a server is lost. But its work
+around a statement takes longer than SQLite needs for the statement, and a device waits for it. So an embedded database
+is used through its driver.
 """
 
 from __future__ import annotations
@@ -29,29 +29,30 @@ _BATCH = 1000
 
 
 class Transaction(Protocol):
-    """What is changed in it is kept as a whole when it ends, or not at all. Raises errors of driver or SQLAlchemy."""
+    """All changes in it are kept when it ends, or none. Raises errors of driver or SQLAlchemy."""
 
     def run(self, statement: Statement, rows: Sequence[Values]) -> int:
-        """Carry it out for each of ``rows``, at least one and all with the same keys. Returns how many were changed."""
+        """Execute ``statement`` for each of ``rows``, at least one and all with the same keys. Returns the number of
+        changed rows."""
         ...
 
     def ask(self, statement: Statement, values: Values) -> Sequence[Row]:
-        """What the database answers, all at once."""
+        """The rows of the answer, all at once."""
         ...
 
     def stream(self, statement: Statement, values: Values) -> Generator[Row]:
-        """The same, of any length, some rows at a time. To be closed before the transaction ends."""
+        """The rows of an answer of any length, some at a time. The caller must close it before the transaction ends."""
         ...
 
 
 class Database:
-    """One database, by its URL, with all tables in it. ``reader``: the engine for those who only read."""
+    """One database, by its URL, with all tables in it. ``reader``: the engine for connections that only read."""
 
-    # By the driver: what is compiled for one database serves all that are spoken to through it.
+    # By driver: a compiled statement serves all databases of one driver.
     _prepared: ClassVar[dict[tuple[str, Statement], _Prepared]] = {}
 
     def __init__(self, url: str, *, mounts: Path = MOUNTS) -> None:
-        """``mounts``: what is mounted where, as the system tells it. Raises ``JournalUnavailable``."""
+        """``mounts``: the system's list of mounts. Raises ``JournalUnavailable``."""
         self.engine = make_engine(url, mounts=mounts)
         try:
             prepare(self.engine)
@@ -76,7 +77,7 @@ class Database:
             return path_of(lent.driver_connection)
 
     def close(self) -> None:
-        """End all connections that no one uses now."""
+        """End all connections that are not in use."""
         while self._idle:
             self._idle.pop().close()
         self.engine.dispose()
@@ -88,9 +89,10 @@ class Database:
     # --- the files of an embedded database ------------------------------------------------------------------------
 
     def guard_files(self) -> None:
-        """From now on, until it is closed, nothing is read or written once its files are not those that they are now.
+        """From now on, until the database is closed, refuse to read or write once its files differ from the present
+        ones.
 
-        Within a transaction. Raises ``JournalLost``.
+        Call it within a transaction. Raises ``JournalLost``.
         """
         if self.path is not None:
             self._handle = self._handle or Handle.hold(self.path)
@@ -102,17 +104,18 @@ class Database:
             before.close()
 
     def check_files(self) -> None:
-        """Are they still those? Raises ``JournalLost``, ``JournalUnavailable``. Any thread may ask."""
+        """Return if the guarded files are unchanged. Raises ``JournalLost``, ``JournalUnavailable``. Any thread may
+        call it."""
         files = self._files
         if files is not None:
             files.check()
 
-    # --- questions and transactions: each raises ``JournalLost`` where files are guarded and are not what they were --
+    # --- queries and transactions: each raises ``JournalLost`` if files are guarded and have changed ------------------
 
     def ask(self, statement: Statement, values: Values, *, fresh: bool = False) -> Sequence[Row]:
-        """What the database answers to one question, all at once: that is of one moment without a transaction.
+        """The rows of one query, all at once. So they are of one moment without a transaction.
 
-        ``fresh``: from the files of an embedded database, not from what this process remembers of them.
+        ``fresh``: read the files of an embedded database, not this process's cache of them.
         """
         if not self.is_embedded:
             with self._asking() as read:
@@ -127,12 +130,14 @@ class Database:
             self.give_back(lent)
 
     def reading(self) -> AbstractContextManager[Transaction]:
-        """For several questions. It takes no lock; in an embedded database all answers are of one moment."""
+        """A transaction for several queries. It takes no lock. In an embedded database all answers are of one
+        moment."""
         self.check_files()
         return _Direct(self, begin="BEGIN", end="ROLLBACK") if self.is_embedded else self._asking()
 
     def writing(self, kept: sa.PoolProxiedConnection | None = None) -> AbstractContextManager[Transaction]:
-        """What is raised in it takes everything back. ``kept``: one that was lent and is to be used; None: any."""
+        """A transaction that writes. An exception inside of it rolls it back. ``kept``: a lent connection to use; None:
+        any."""
         self.check_files()
         return (
             _Direct(self, begin="BEGIN IMMEDIATE", end="COMMIT", kept=kept) if self.is_embedded else self._changing()
@@ -149,19 +154,19 @@ class Database:
             yield _Watched(self, connection)
 
     def lend(self) -> sa.PoolProxiedConnection:
-        """A connection to an embedded database, to be given back: SQLAlchemy's own lending and checking of what was
-        lent takes longer than most transactions. Any thread may ask."""
+        """A connection to an embedded database. The caller must give it back. SQLAlchemy's own lending and checking
+        takes longer than most transactions. Any thread may call it."""
         try:
             return self._idle.pop()
         except IndexError:
             return self.engine.raw_connection()
 
     def give_back(self, lent: sa.PoolProxiedConnection) -> None:
-        """It has no transaction any more, and is for the next one who asks."""
+        """Return a connection for the next use. It must have no open transaction."""
         self._idle.append(lent)
 
     def prepare(self, statement: Statement, values: Values) -> _Prepared:
-        """The statement as this database has it; it is always given the same values by name."""
+        """The statement compiled for this database. It must always get values with the same names."""
         key = (self._kind, statement)
         found = self._prepared.get(key)
         if found is None:
@@ -178,12 +183,13 @@ class _Prepared:
         self.bind = _binder(getattr(compiled, "positiontup", None))
 
     def ask(self, driver: sqlite3.Connection, values: Values) -> Sequence[Row]:
-        """What SQLite answers."""
+        """The rows of SQLite's answer."""
         return driver.execute(self.text, self.bind(values)).fetchall()
 
 
 def _binder(order: Sequence[str] | None) -> Callable[[Values], Any]:
-    """From values by name to what the driver wants: the same, or the values in ``order``."""
+    """A function from values by name to the form that the driver needs: the same mapping, or the values in
+    ``order``."""
     if order is None:
         return lambda values: values
     if len(order) > 1:
@@ -196,7 +202,7 @@ def _driver_of(lent: sa.PoolProxiedConnection) -> sqlite3.Connection:
 
 
 class _Direct:
-    """A transaction through SQLite's driver. ``kept``: the connection to use; None: one is lent by the database."""
+    """A transaction through SQLite's driver. ``kept``: the connection to use; None: the database lends one."""
 
     def __init__(
         self, database: Database, *, begin: str, end: str, kept: sa.PoolProxiedConnection | None = None
@@ -219,7 +225,7 @@ class _Direct:
             if kind is None:
                 self._driver.execute(self._end)
         finally:
-            self._driver.rollback()  # nothing, where it has ended, or SQLite has taken everything back by itself
+            self._driver.rollback()  # no effect if it has ended, or SQLite has rolled back itself
             self._leave()
 
     def _leave(self) -> None:
@@ -242,7 +248,7 @@ class _Direct:
 
 
 class _Watched:
-    """Through SQLAlchemy."""
+    """A transaction through SQLAlchemy."""
 
     def __init__(self, database: Database, connection: sa.Connection) -> None:
         self._database, self._connection = database, connection

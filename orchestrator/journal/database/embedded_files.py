@@ -1,9 +1,10 @@
-"""The files of an embedded journal: where they may be, and whether they are still those that a run is recorded in.
+"""The files of an embedded journal: where they may be, and whether they are still the files that a run is recorded in.
 
-SQLite notices neither that its files were deleted, nor that others were put in their place: it continues writing to what
-no other process can find. Whoever leads a run therefore compares them before each write and each command. Must never
-open the database or its index beside SQLite and close it again: the system then drops the locks that this process has on
-it (fcntl(2)), so ``Handle`` closes with the last connection.
+SQLite does not notice when its files are deleted or replaced. It continues to write to a file that no other process can
+find. So the process that leads a run compares the files before each write and each command.
+
+This module must never open the database or its index beside SQLite and close it again: the system then drops the locks
+that this process has on the file (fcntl(2)). So ``Handle`` closes with the last connection.
 """
 
 from __future__ import annotations
@@ -25,23 +26,23 @@ _NETWORK = frozenset(
     {"nfs", "nfs4", "cifs", "smb", "smb2", "smb3", "smbfs", "ncpfs", "afs", "coda", "9p", "virtiofs", "ceph", "davfs"}
     | {"glusterfs", "lustre", "beegfs", "gpfs", "orangefs", "pvfs2", "panfs", "gfs2", "ocfs2", "vboxsf", "vmhgfs"}
 )
-# The same, as separate programs bring them: ``fuse.sshfs``.
+# The same file systems as FUSE programs, such as ``fuse.sshfs``.
 _NETWORK_FUSE = re.compile(
     r"fuse\..*(ssh|nfs|smb|gluster|ceph|s3|rclone|dav|gcs|juice|vmhgfs|mfs|afs|lustre|beegfs).*"
 )
 _MAGIC = b"SQLite format 3\0"
 _LOG_MAGIC = (0x377F0682, 0x377F0683)  # checksums of little-endian and of big-endian words
 _LOG_HEADER = 32
-# Reading leaves the time of the last access as it is (open(2)); not every system has this.
+# With this flag, reading does not change the time of the last access (open(2)). Not every system has it.
 _QUIETLY = getattr(os, "O_NOATIME", 0)
-# What a file that is held open is called now, as the system tells it (proc_pid_fd(5)).
+# The present name of an open file, as the system reports it (proc_pid_fd(5)).
 NAMES = "/proc/self/fd/{}"
-# What SQLite keeps beside a database that is open, and the database itself.
+# The database, and the files that SQLite keeps beside an open database.
 _EACH = (("", "the journal"), ("-wal", "the journal's log"), ("-shm", "the journal's index"))
 
 
 def file_system(path: Path, mounts: Path = MOUNTS) -> str:
-    """The type of the file system that ``path`` is on, such as ``ext4``; empty where the system does not report."""
+    """The type of the file system that ``path`` is on, such as ``ext4``; empty if the system does not report it."""
     try:
         lines = mounts.read_text(encoding="utf-8", errors="surrogateescape").splitlines()
     except OSError:
@@ -51,7 +52,7 @@ def file_system(path: Path, mounts: Path = MOUNTS) -> str:
     for line in lines:
         fields, _, more = line.partition(" - ")
         point = Path(re.sub(r"\\([0-7]{3})", lambda code: chr(int(code[1], 8)), fields.split()[4]))
-        # Of two that are mounted at one place the later one is seen.
+        # Of two file systems mounted at one place, the later one is visible.
         if real.is_relative_to(point) and len(point.parts) >= longest:
             found, longest = more.split()[0], len(point.parts)
     return found
@@ -69,7 +70,7 @@ def refuse_network(path: Path, mounts: Path = MOUNTS) -> None:
 
 
 class Handle:
-    """The database's file, open for as long as SQLite has it open in this process."""
+    """The database's file, kept open for as long as SQLite has it open in this process."""
 
     _lock = threading.Lock()
     _open: ClassVar[dict[tuple[int, int], Handle]] = {}
@@ -81,7 +82,7 @@ class Handle:
 
     @classmethod
     def hold(cls, path: Path) -> Handle:
-        """The one of the file that ``path`` names now. Raises ``OSError``."""
+        """The handle of the file that ``path`` names now. Raises ``OSError``."""
         with cls._lock:
             found = path.stat()
             key = found.st_dev, found.st_ino
@@ -92,7 +93,7 @@ class Handle:
             return handle
 
     def let_go(self) -> None:
-        """SQLite has closed the file as far as one that held this is concerned."""
+        """End one use of the file. Call it after SQLite has closed that use. The last call closes the file."""
         with self._lock:
             self._users -= 1
             if not self._users:
@@ -102,7 +103,7 @@ class Handle:
 
 @dataclass(slots=True)
 class _Known:
-    """One file as it was seen last. A file of SQLite's never becomes smaller while it is open."""
+    """The last known state of one file. SQLite never makes a file smaller while it is open."""
 
     path: str
     what: str
@@ -110,11 +111,11 @@ class _Known:
     size: int
 
     def is_left(self, found: os.stat_result) -> bool:
-        """Is it the same, and no smaller than it was seen last?"""
+        """Is it the same file, and no smaller than before?"""
         return (found.st_dev, found.st_ino) == self.inode and self.has_kept(found.st_size)
 
     def has_kept(self, size: int) -> bool:
-        """Is it no smaller than it was seen last?"""
+        """Is the file no smaller than before?"""
         if size < self.size:
             return False
         self.size = size
@@ -122,20 +123,21 @@ class _Known:
 
 
 class _Log:
-    """The write-ahead log, held open. It is not examined with ``lstat``, which also asks for the file's times: on kernels
-    with multigrain timestamps the next write then takes longer, by a third of a commit. Its name shows whether it was
-    deleted or replaced."""
+    """The write-ahead log, held open. Its name shows whether it was deleted or replaced. ``lstat`` is not used, because
+    it also asks for the file's times: on kernels with multigrain timestamps that makes the next commit slower by a
+    third."""
 
     def __init__(self, known: _Known, names: str) -> None:
         """Raises ``JournalUnavailable``."""
         self.number = _open(known.path)
         self._link = names.format(self.number)
         self._name = ""
-        with suppress(OSError):  # a system that does not report
+        with suppress(OSError):  # the system may not report names
             self._name = self._name_now() if known.is_left(os.fstat(self.number)) else ""
 
     def is_in_place(self) -> bool:
-        """Has it the name that it had? False also where the system does not report. Raises ``OSError``."""
+        """Does the log still have its first name? False also where the system does not report names. Raises
+        ``OSError``."""
         return self._name != "" and self._name_now() == self._name
 
     def _name_now(self) -> str:
@@ -143,10 +145,10 @@ class _Log:
 
 
 class Files:
-    """The database, its log and its index as they were when a run started to write to them. Any thread may ask."""
+    """The database, its log and its index as they were when a run started to write to them. Safe for any thread."""
 
     def __init__(self, path: Path, handle: Handle, names: str = NAMES) -> None:
-        """While a connection is open, which keeps log and index in place. Raises ``JournalLost``."""
+        """Make it while a connection is open: that keeps log and index in place. Raises ``JournalLost``."""
         self._handle = handle
         self._files = [_known(f"{path}{end}", what) for end, what in _EACH]
         self._index = self._files[2]
@@ -155,12 +157,12 @@ class Files:
         self._lost = ""
 
     def close(self) -> None:
-        """Let go of what is held open. No one has locks on the log."""
+        """Close the log. There are no locks on the log, so closing it drops none."""
         os.close(self._log.number)
 
     def check(self) -> None:
-        """Return if all are as they were left. Raises ``JournalLost``, from the first time on always;
-        ``JournalUnavailable`` if none can tell."""
+        """Return if all files are unchanged, apart from growth. Raises ``JournalLost``, also on each later call;
+        ``JournalUnavailable`` if the files cannot be examined."""
         if not self._lost and self._is_as_left():
             return
         self._lost = self._lost or self._find_loss()
@@ -168,7 +170,7 @@ class Files:
             raise JournalLost(f"{self._lost} while a run was recorded in it")
 
     def _is_as_left(self) -> bool:
-        """Has nothing changed, but what may grow? A device waits for this, so it asks little of the system."""
+        """Are all files unchanged, apart from growth? A device waits for this, so it makes few system calls."""
         database, log, index = self._files
         try:
             if (
@@ -194,7 +196,7 @@ class Files:
                 return f"{known.what} {known.path} was replaced by another file"
             if found.st_size < known.size:
                 if known is self._index:
-                    # Whoever touches the part of a mapped file that is gone is killed by the system (SIGBUS).
+                    # The system kills a process that accesses the missing part of a mapped file (SIGBUS).
                     os.truncate(known.path, known.size)
                 return f"{known.what} {known.path} was cut off"
             known.size = found.st_size
@@ -232,7 +234,7 @@ def _stat(path: str) -> os.stat_result | None:
 
 
 def _open(path: str) -> int:
-    """Without noting when it was read, if the system allows that: it allows it to the owner (open(2), O_NOATIME)."""
+    """Open without a change of the access time, if the system allows it: it does for the owner (open(2), O_NOATIME)."""
     flags = os.O_RDONLY | os.O_CLOEXEC
     try:
         with suppress(PermissionError):
@@ -243,7 +245,8 @@ def _open(path: str) -> int:
 
 
 def _is_log(header: bytes) -> bool:
-    """Does a write-ahead log start so? Its last 8 bytes are a sum of the others (sqlite.org/fileformat2.html, 4.1)."""
+    """Is this the header of a write-ahead log? Its last 8 bytes are a sum of the others (sqlite.org/fileformat2.html,
+    4.1)."""
     if len(header) < _LOG_HEADER:
         return False
     (magic,) = struct.unpack(">I", header[:4])

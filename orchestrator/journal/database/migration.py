@@ -1,8 +1,9 @@
-"""The version of a journal's tables: a new database gets all of them, an older one what it lacks, a newer one is refused.
+"""The version of a journal's tables. A new database gets all tables, an older one those it lacks, a newer one is
+refused.
 
 The number is in the database itself: ``PRAGMA user_version`` in SQLite's file, one row of a separate table on a server.
-A database of the present version is only asked for it. Every step leaves the tables so that a process of the version
-before, which may lead a run right now, continues.
+For a database of the present version only this number is read. Every step leaves the tables usable for a process of the
+version before, which may lead a run right now.
 """
 
 from __future__ import annotations
@@ -15,12 +16,12 @@ import sqlalchemy as sa
 from orchestrator.errors import JournalUnavailable
 from orchestrator.journal.database.schema import IDEMPOTENCY, METADATA, RUNS, SCHEMA
 
-_TABLES_LOCK = 0x6661696C6F766572  # "failover": no one else's number, with luck
+_TABLES_LOCK = 0x6661696C6F766572  # "failover" in ASCII: other programs are unlikely to use this number
 _MARKS = sa.Table("schema_version", sa.MetaData(), sa.Column("version", sa.Integer, nullable=False))
 
 
 def prepare(engine: sa.Engine) -> None:
-    """Bring the database to ``SCHEMA``. Raises ``JournalUnavailable`` for a newer one, which is left as it is."""
+    """Bring the database to ``SCHEMA``. Raises ``JournalUnavailable`` for a newer database, and leaves it unchanged."""
     with engine.execution_options(reading=True).connect() as connection:
         found = _version(connection)
     if found == SCHEMA:
@@ -28,15 +29,15 @@ def prepare(engine: sa.Engine) -> None:
     _migrate(engine)
     if engine.dialect.name == "sqlite":
         with closing(engine.raw_connection()) as lent, closing(lent.cursor()) as cursor:
-            cursor.execute("PRAGMA wal_checkpoint(PASSIVE)")  # the tables are not left to the log alone
+            cursor.execute("PRAGMA wal_checkpoint(PASSIVE)")  # so that the tables are not only in the log
 
 
 def _migrate(engine: sa.Engine) -> None:
     with engine.begin() as connection:
         if engine.dialect.name == "postgresql":
-            # Two processes that find no tables would both make them; there the second one fails.
+            # Two processes that find no tables would both create them, and the second one would fail.
             connection.execute(sa.select(sa.func.pg_advisory_xact_lock(_TABLES_LOCK)))
-        found = _version(connection)  # another process may have been here
+        found = _version(connection)  # another process may have migrated it meanwhile
         if found > SCHEMA:
             raise JournalUnavailable(
                 f"the journal was written by a newer version of failover (schema {found}; this one knows {SCHEMA})",
@@ -51,7 +52,7 @@ def _migrate(engine: sa.Engine) -> None:
 
 
 def _version(connection: sa.Connection) -> int:
-    """0: there is nothing of ours yet."""
+    """The version of the tables; 0 if there are none of ours yet."""
     if connection.dialect.name == "sqlite":
         found = int(connection.exec_driver_sql("PRAGMA user_version").scalar_one())
         return found or int(sa.inspect(connection).has_table(RUNS.name))
@@ -71,7 +72,7 @@ def _mark(connection: sa.Connection) -> None:
 
 
 def _from_nothing(_: sa.Connection) -> None:
-    """Tables of another person's, or some of ours: the rest has just been made."""
+    """The database has foreign tables, or some of ours. The missing ones have just been created."""
 
 
 def _from_1(connection: sa.Connection) -> None:

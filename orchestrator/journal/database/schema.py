@@ -1,14 +1,14 @@
-"""The tables of the journal's database, in one place, so that whoever opens it first makes all of them.
+"""The tables of the journal's database, in one place, so that the process that opens it first creates all of them.
 
-Whoever changes a table raises ``SCHEMA`` and says in ``migration`` what an older database needs.
+Every change of a table must raise ``SCHEMA`` and add a step for older databases to ``migration``.
 """
 
 from __future__ import annotations
 
 import sqlalchemy as sa
 
-# 1: version 0.1.0, which marked nothing. 2: what a key was used for; separate tables for claims
-# on sites, approval policies, and what was read last.
+# 1: version 0.1.0, which wrote no version. 2: the request of a key; separate tables for claims on sites, approval
+# policies, and last readings.
 SCHEMA = 2
 
 METADATA = sa.MetaData()
@@ -34,7 +34,7 @@ EVENTS = sa.Table(
     sa.Column("hash", sa.String(64), nullable=False),
     sqlite_with_rowid=False,  # one tree to write instead of two
 )
-# Who signed the head of a run, where its journal is signed: one row for each commit, none for what is not signed.
+# The signatures over the head of a run, if its journal is signed: one row for each signed commit.
 SIGNATURES = sa.Table(
     "signatures",
     METADATA,
@@ -50,7 +50,8 @@ CLAIMS = sa.Table(
     sa.Column("service", sa.String(400), primary_key=True),
     sa.Column("run", sa.String(64), nullable=False),
 )
-# Who relies on what belongs to a whole site, or is rolling it back: one row for each service. It outlives the run.
+# The services that rely on a thing of a whole site, or are rolling it back: one row for each service. It outlives the
+# run.
 SITE_CLAIMS = sa.Table(
     "site_claims",
     METADATA,
@@ -62,7 +63,8 @@ SITE_CLAIMS = sa.Table(
     sa.Column("state", sa.String(16), nullable=False),
     sa.Column("at", sa.Float, nullable=False),
 )
-# What other processes ask of a run: abort, or an answer to a gate. The process that leads it takes and records them.
+# Requests of other processes to a run: abort, or an answer to a gate. The process that leads the run takes and records
+# them.
 INBOX = sa.Table(
     "inbox",
     METADATA,
@@ -71,8 +73,8 @@ INBOX = sa.Table(
     sa.Column("body", sa.Text, nullable=False),
     sa.Column("taken", sa.Boolean, nullable=False, default=False),
 )
-# How far each hook of a run has been told: ``seq`` is the last record that it took, or that does not concern it.
-# The records after it are its outbox. ``failed`` is what went wrong last, empty since the last one it took.
+# How far each hook of a run has been told. ``seq`` is the last record that the hook took, or that does not concern it.
+# The records after it are its outbox. ``failed`` is the last error, empty after a record was taken.
 DELIVERIES = sa.Table(
     "deliveries",
     METADATA,
@@ -81,7 +83,7 @@ DELIVERIES = sa.Table(
     sa.Column("seq", sa.Integer, nullable=False),
     sa.Column("failed", sa.Text, nullable=False, default=""),
 )
-# Which run a caller's own key started: the same key never starts a second one. ``request``: what was asked with it
+# The run that a caller's own key started: the same key never starts a second one. ``request``: the request made with it
 # (``asked``), by part; null for a key that was used under schema 1.
 IDEMPOTENCY = sa.Table(
     "idempotency",
@@ -90,15 +92,15 @@ IDEMPOTENCY = sa.Table(
     sa.Column("run", sa.String(64), nullable=False),
     sa.Column("request", sa.Text),
 )
-# The approval policies that a service had in the inventories of its runs: an inventory without one does not drop them.
+# The approval policies that a service had in the inventories of its runs: an inventory without a policy keeps them.
 POLICIES = sa.Table(
     "policies",
     METADATA,
     sa.Column("service", sa.String(400), primary_key=True),
     sa.Column("policies", sa.Text, nullable=False),
 )
-# What the last readiness check of each service found, and when it was last found good. One row a service: what older
-# checks found is no one's business at three in the morning.
+# The findings of the last readiness check of each service, and when it was last found good. One row a service: findings
+# of older checks are not needed.
 CHECKS = sa.Table(
     "checks",
     METADATA,
@@ -107,8 +109,8 @@ CHECKS = sa.Table(
     sa.Column("good_at", sa.Float),
     sa.Column("findings", sa.Text, nullable=False),
 )
-# The newest reading of each service at one site that was taken outside of a run. One row each: what is older is no one's
-# business once a site is lost.
+# The newest reading of each service at one site that was taken outside of a run. One row each: older readings are not
+# needed once a site is lost.
 LAST_READ = sa.Table(
     "last_read",
     METADATA,

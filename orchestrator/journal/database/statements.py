@@ -1,7 +1,7 @@
-"""What the journal and the leases say to their database, built once.
+"""The SQL statements of the journal and the leases, built once.
 
-Building a statement takes longer than carrying it out, so none is built where it is used. What differs from call to
-call are its values, by name: an insertion's are the columns, all others are in ``bindparam``.
+Building a statement takes longer than executing it, so none is built where it is used. The values that differ from call
+to call are passed by name: for an insertion the names of the columns, for all others the names in ``bindparam``.
 """
 
 from __future__ import annotations
@@ -32,9 +32,9 @@ _AT_SEQ: sa.BindParameter[int] = sa.bindparam("b_seq")
 
 
 class server_time(sa.sql.functions.FunctionElement[float]):
-    """What time it is by the clock of the database's server, seconds since the epoch; null for an embedded database.
+    """The time by the clock of the database's server, seconds since the epoch; null for an embedded database.
 
-    Bastions that share a server need not agree on the time: its clock says when a lease ends.
+    Bastions that share a server may have different clocks, so the server's clock decides when a lease ends.
     """
 
     type = sa.Float()
@@ -52,7 +52,7 @@ def _its_clock(*_: Any, **__: Any) -> str:
 
 
 class Head(NamedTuple):
-    """The row of a run: ``head`` is the hash of its record ``seq``; ``holder`` leads it until ``expires_at``.
+    """The row of a run. ``head`` is the hash of its record ``seq``; ``holder`` leads it until ``expires_at``.
 
     ``read_at``: when it was read, by the clock that leases go by, if that is not the reader's own.
     """
@@ -67,7 +67,8 @@ class Head(NamedTuple):
     read_at: float | None
 
 
-# The end of a lease that starts at ``b_now`` by the clock of whoever takes it, or now by the server's.
+# The end of a lease that starts now by the server's clock. Without a server, it starts at ``b_now``, by the clock of
+# the process that takes it.
 _NOW: sa.BindParameter[float] = sa.bindparam("b_now", type_=sa.Float)
 _SECONDS: sa.BindParameter[float] = sa.bindparam("b_seconds", type_=sa.Float)
 _LEASE_END = sa.func.coalesce(server_time(), _NOW) + _SECONDS
@@ -75,7 +76,7 @@ _LEASE_END = sa.func.coalesce(server_time(), _NOW) + _SECONDS
 _HEADS = sa.select(*(RUNS.c[name] for name in Head._fields[:-1]), server_time())
 HEAD = _HEADS.where(RUNS.c.run == _OF_RUN)
 HEADS = _HEADS.order_by(RUNS.c.created_at.desc(), RUNS.c.run.desc())
-# Who leads the run now, and the hash of its record ``b_seq``; none if that is not there.
+# The epoch of the run, and the hash of its record ``b_seq``; the hash is null if that record does not exist.
 STANDING = (
     sa.select(RUNS.c.epoch, EVENTS.c.hash)
     .select_from(RUNS.outerjoin(EVENTS, (EVENTS.c.run == RUNS.c.run) & (EVENTS.c.seq == _AT_SEQ)))
@@ -90,7 +91,7 @@ ADD_RUN = sa.insert(RUNS).values(
     holder=sa.bindparam("b_holder"),
     expires_at=_LEASE_END,
 )
-# Of a writer's own place only: no row matches once another process took the lease, or wrote.
+# Matches the writer's own epoch and number only: no row matches after another process took the lease, or wrote.
 MOVE_HEAD = (
     sa.update(RUNS)
     .where(RUNS.c.run == _OF_RUN, RUNS.c.epoch == _OF_EPOCH, RUNS.c.seq == _AT_SEQ)
@@ -148,7 +149,7 @@ KEEP_POLICY = sa.insert(POLICIES)
 RUN_OF_KEY = sa.select(IDEMPOTENCY.c.run, IDEMPOTENCY.c.request).where(IDEMPOTENCY.c.key == sa.bindparam("b_key"))
 ADD_KEY = sa.insert(IDEMPOTENCY)
 
-# --- claims on what belongs to a whole site: b_place, b_thing say which thing, b_service whose claim ------------------
+# --- claims on things of a whole site: b_place and b_thing name the thing, b_service the service ----------------------
 
 _OF_PLACE = SITE_CLAIMS.c.place == sa.bindparam("b_place")
 _OF_THING = SITE_CLAIMS.c.thing == sa.bindparam("b_thing")
@@ -160,14 +161,15 @@ SITE_CLAIMS_AT = sa.select(*(SITE_CLAIMS.c[name] for name in ("service", "name",
 SITE_CLAIMANTS = sa.select(SITE_CLAIMS.c.service)
 ADD_SITE_CLAIM = sa.insert(SITE_CLAIMS)
 REMOVE_SITE_CLAIM = sa.delete(SITE_CLAIMS).where(_OF_PLACE, _OF_THING, _BY_SERVICE)
-# Of a service that was granted to open it, and does not. One that never asked for that still relies on it.
+# For a service that was allowed to open the thing, and does not. A service that never asked to open it still relies on
+# it.
 LEAVE_SITE = (
     sa.update(SITE_CLAIMS)
     .where(_OF_PLACE, _OF_THING, _BY_SERVICE, SITE_CLAIMS.c.state == sa.bindparam("b_state"))
     .values(state=sa.bindparam("new_state"))
 )
-# Of a service that its run did not move after all.
+# For a service that its run did not move after all.
 REMOVE_SITE_CLAIMS_OF = sa.delete(SITE_CLAIMS).where(_BY_RUN, _BY_SERVICE)
-# Of a service that is active at this site now.
+# For a service that is active at this site now.
 REMOVE_SITE_CLAIMS_AT = sa.delete(SITE_CLAIMS).where(_OF_PLACE, _BY_SERVICE)
 DATE_SITE_CLAIMS_OF = sa.update(SITE_CLAIMS).where(_BY_RUN, _BY_SERVICE).values(at=sa.bindparam("new_at"))

@@ -1,4 +1,4 @@
-"""How a site of a declared family is reached: its database, commands, API or messages.
+"""How the program reaches a site of a declared family: its database, commands, API or messages.
 
 docs/reference/declared-families.md is the grammar.
 """
@@ -14,16 +14,16 @@ from pydantic import Field, StringConstraints, field_validator
 from orchestrator.model.declared.requests import Name, Strict, Text
 from orchestrator.model.reading import Scalar
 
-# What a site whose family has an API over HTTP may say besides (``adapters/http/options.py``).
+# The extra options of a site whose family has an API over HTTP (``adapters/http/options.py``).
 HTTP_OPTIONS = ("scheme", "ca_file", "token", "insecure_http")
-# The same of one that messages reach (``adapters/declared/messages.py``).
+# The extra options of a site that gets messages (``adapters/declared/messages.py``).
 NATS_OPTIONS = ("scheme", "ca_file", "token", "insecure_nats")
-# The same of one whose commands go over SSH (``adapters/ssh/credentials.py``).
+# The extra options of a site that gets commands over SSH (``adapters/ssh/credentials.py``).
 SSH_OPTIONS = ("allow_agent", "look_for_keys")
 
 
 def compiled(regex: str) -> re.Pattern[str]:
-    """The pattern of a regular expression. Raises ``ValueError`` for what is none."""
+    """The pattern of a regular expression. Raises ``ValueError`` if ``regex`` is not one."""
     try:
         return re.compile(regex)
     except re.error as error:
@@ -31,8 +31,8 @@ def compiled(regex: str) -> re.Pattern[str]:
 
 
 class SqlFile(Strict):
-    """A database of each site: the driver in SQLAlchemy's words. Address, port and login are those of the site's device.
-    ``arguments`` are handed to the driver; ``database`` is a name, or the option ``{name}`` that has it."""
+    """A database at each site. ``driver``: the driver as SQLAlchemy names it. Address, port and login are those of the
+    site's device. ``arguments``: passed to the driver. ``database``: a name, or the option ``{name}`` that holds it."""
 
     driver: Annotated[str, StringConstraints(pattern=r"^[a-z0-9]+(\+[a-z0-9]+)?$")]
     database: Text
@@ -40,11 +40,12 @@ class SqlFile(Strict):
 
 
 class ExecFile(Strict):
-    """Programs on the machine that runs this one. ``path``: where a name without a slash is looked for, first to last;
-    the usual folders follow. An entry may be the option ``{name}``. ``password``: the environment variable in which a
-    command finds the password of the site's login; no other variable of this process reaches it. ``unreachable`` and
-    ``denied``: regular expressions for what a command that failed says when nobody answered, and when the login was
-    refused; nothing was sent then."""
+    """Programs on the machine that runs this program. ``path``: the folders that are searched, in this order and before
+    the usual folders, for a name without a slash. An entry may be the option ``{name}``. ``password``: the environment
+    variable
+    in which a command gets the password of the site's login. The command gets no other variable of this process.
+    ``unreachable`` and ``denied``: regular expressions for the output of a failed command if the site did not answer, and
+    if the login was refused. In both cases nothing was sent."""
 
     path: tuple[Text, ...] = ()
     password: Annotated[str, StringConstraints(pattern=r"^[A-Z][A-Z0-9_]{0,62}$")] | None = None
@@ -60,28 +61,28 @@ class ExecFile(Strict):
 
 class SshFile(Strict):
     """Programs on the site's device, over one SSH session that stays open. Address, port, host key and login are those of
-    the device, as for every site over SSH. ``port``: the option that has the port, if the device's own is another one."""
+    the device, as for every site over SSH. ``port``: the option that holds the port, if it differs from the device's."""
 
     port: Name | None = None
 
 
 class HttpFile(Strict):
-    """An API over HTTP at each site: the scheme, the CA and the token are options that every such site has. Without a
-    token, the site's login is sent as Basic; a site without a login sends neither. ``port``: the option that has the
-    port, if the device's own is another one."""
+    """An API over HTTP at each site. Every such site has options for the scheme, the CA and the token. Without a token,
+    the site's login is sent as Basic authentication. Without a token and a login, neither is sent. ``port``: the option
+    that holds the port, if it differs from the device's."""
 
     port: Name | None = None
 
 
 class NatsFile(Strict):
-    """Messages that are answered, over the NATS protocol: one connection with each site. The scheme, the CA and the token
-    are options that every such site has. Without a token, the site's login is sent. ``port`` as for ``http``."""
+    """Messages with an answer, over the NATS protocol, with one connection to each site. Every such site has options for
+    the scheme, the CA and the token. Without a token, the site's login is sent. ``port`` as for ``http``."""
 
     port: Name | None = None
 
 
 class ConnectFile(Strict):
-    """How a site is spoken to."""
+    """The ways to reach a site."""
 
     sql: SqlFile | None = None
     exec: ExecFile | None = None
@@ -91,12 +92,12 @@ class ConnectFile(Strict):
 
     @property
     def protocols(self) -> tuple[str, ...]:
-        """Those over which requests go."""
+        """The declared protocols for requests."""
         return tuple(name for name in ("http", "nats") if getattr(self, name) is not None)
 
     @property
     def given(self) -> tuple[str, ...]:
-        """Options that each site has because of it."""
+        """The options that each site has because of the declared ways."""
         over_http = () if self.http is None else HTTP_OPTIONS
         over_ssh = () if self.ssh is None else SSH_OPTIONS
         return (*over_http, *(() if self.nats is None else NATS_OPTIONS), *over_ssh)

@@ -1,8 +1,8 @@
-"""A family that is declared in one file: how its sites are read and changed, and what that means to everybody.
+"""A family that is declared in one file: how its sites are read and changed, and the general meaning of its values.
 
-``{name}`` stands for an option of the site, as a whole word of a command, a whole part of what a request goes to, or a
-whole text of its body; ``:name`` for the same, as a bound parameter of a statement. Nothing is ever put into the text of
-a command or statement, and no shell reads one. ``requests`` has the requests, ``connect`` the sessions.
+``{name}`` stands for an option of the site, as a whole word of a command, a whole part of a path or subject, or a whole
+text of a body. ``:name`` stands for an option as a bound parameter of a statement. The text of a command or statement is
+never changed, and no shell interprets it. ``requests`` has the requests, ``connect`` the sessions.
 docs/reference/declared-families.md is the grammar.
 """
 
@@ -33,13 +33,13 @@ from orchestrator.model.reading import Scalar, WhereValue
 from orchestrator.model.runbook import Duration
 
 FamilyName = Annotated[str, StringConstraints(pattern=r"^[a-z][a-z0-9-]{0,40}$")]
-# What every site has, without being declared as an option.
+# The names that every site has, without a declared option.
 GIVEN = frozenset({"service", "site", "address", "port", "username"})
 _BOUND = re.compile(r"(?<![:\w\\]):([a-z][a-z0-9_]*)(?!:)")
 
 
 class WordsFile(Strict):
-    """What people call its things. ``backlog``: what waits for the mate, in the singular."""
+    """The words of the family for people. ``backlog``: the unit of the queue for the mate, in the singular."""
 
     service: Text = "service"
     services: Text = "services"
@@ -52,31 +52,32 @@ class WordsFile(Strict):
 
 
 class OptionFile(Strict):
-    """What an inventory says of each site. Without a ``default`` it has to be given. ``says``: what it is. A ``list`` of
-    texts has its place in a body, and in ``contains``."""
+    """An option of each site in an inventory. It is required if it has no ``default``. ``says``: its description. A
+    ``list`` of texts may be used in a body, and in ``contains``."""
 
     says: Text
     type: Literal["text", "number", "list"] = "text"
     default: str | int | tuple[Text, ...] | None = None
 
     def fits(self, value: object) -> bool:
-        """Is it a value of this type?"""
+        """Is ``value`` of the type of this option?"""
         if self.type == "list":
             return isinstance(value, list | tuple) and bool(value) and all(isinstance(one, str) for one in value)
         return isinstance(value, str if self.type == "text" else int) and not isinstance(value, bool)
 
 
 class FieldFile(Strict):
-    """One value of a reading. ``from``: a column; of what a command prints or an API answers, a JSON pointer
-    (``/state/role``) or a regular expression with one group (``regex``); ``@code`` is the exit code or the HTTP status,
-    ``@rows`` how many rows there were. What is absent or null is unknown, never 0 or false.
+    """One value of a reading. ``from``: a column of a query, or a JSON pointer (``/state/role``) into the output of a
+    command or the answer of an API. ``regex``: instead, a regular expression with one group. ``@code`` is the exit code
+    or the HTTP status, ``@rows`` the number of rows. An absent or null value is unknown, never 0 or false.
 
-    ``true_when``: the values that mean true; others mean false; ``{name}`` is the value of an option. ``contains``: it
-    is true if the list at ``from`` has this value, or each of the option ``{name}``; ``exactly``: and nothing else.
-    ``all``: it is true while other fields have these values, false if one has another. ``absent``: the value that it has
-    if a JSON answer lacks it, for an API that leaves out what is empty. ``when``: it has a meaning only while these other
-    fields have these values; else it is unknown. ``hex_bits``: the number is written in hexadecimal parts of so many
-    bits, with a slash between them. ``facet``: what it means to everybody; a backlog needs its ``unit``.
+    ``true_when``: the values that mean true; other values mean false. ``{name}`` is the value of an option. ``contains``:
+    the field is true if the list at ``from`` has this value, or every value of the option ``{name}``. ``exactly``: like
+    ``contains``, if the list has nothing else. ``all``: the field is true while other fields have these values, and false
+    if one has another value. ``absent``: the value of the field if a JSON answer lacks it, for an API that omits empty
+    values. ``when``: the field has a meaning only while these other fields have these values; otherwise it is unknown.
+    ``hex_bits``: the number is written in hexadecimal parts of so many bits, separated by a slash. ``facet``: the general
+    meaning of the field. A backlog needs its ``unit``.
     """
 
     from_: str = Field(default="", alias="from")
@@ -116,17 +117,17 @@ class FieldFile(Strict):
 
     @property
     def is_of_list(self) -> bool:
-        """Is it made of a list?"""
+        """Is the value computed from a list?"""
         return self.contains is not None or self.exactly is not None
 
 
 class ItemsFile(Strict):
-    """What a reading lists, one for each row: ``key`` is the field that an action names one by, ``argument`` what the
-    action calls it. ``shown``: the fields that a question about one shows.
+    """The items of a reading, one for each row. ``key``: the field by which an action names an item. ``argument``: the
+    name of the action's argument for the item. ``shown``: the fields that a question about an item shows.
 
-    ``known``: a column that is true where the list is known. Such an answer has a row for each service that the site
-    has, without a key where nothing is listed. ``decides``: the gate on which commit or rollback of each is decided;
-    moves have an option of that name, which takes a file of decisions.
+    ``known``: a column that is true if the list is known. The answer then has a row for each service of the site, without
+    a key if the service has no items. ``decides``: the gate at which commit or rollback of each item is decided. Moves
+    have an option with the name of the gate, which takes a file of decisions.
     """
 
     key: Name
@@ -138,7 +139,7 @@ class ItemsFile(Strict):
 
 
 class _Asks(Strict):
-    """``per``: it is done once for the site, or for each service."""
+    """The base of readings and actions. ``per``: once for the whole site, or once for each service."""
 
     summary: Text
     per: Literal["site", "service"] = "service"
@@ -146,17 +147,17 @@ class _Asks(Strict):
 
     @property
     def requests(self) -> tuple[RequestFile, ...] | tuple[MessageFile, ...]:
-        """The requests of it, or none."""
+        """The requests or messages; empty if there are none."""
         raise NotImplementedError
 
     @property
     def argv(self) -> Argv:
-        """The words of its command, or none."""
+        """The words of the command; empty if there is none."""
         return getattr(self, "exec", None) or getattr(self, "ssh", None) or ()
 
     @property
     def protocol(self) -> str:
-        """Over what its requests go."""
+        """The protocol of the requests."""
         return "nats" if any(isinstance(one, MessageFile) for one in self.requests) else "http"
 
     @field_validator("timeout")
@@ -168,16 +169,16 @@ class _Asks(Strict):
 
 
 class ReadingFile(_Asks):
-    """One reading: a query (``sql``) of one row, or of many where it lists ``items``; a command here (``exec``) or at the
-    site (``ssh``); or a request that gets something (``http``, ``nats``). ``exit_codes``: how the command may end and
-    still have answered.
+    """One reading: a query (``sql``) of one row, or of many rows if it lists ``items``; a command on this machine
+    (``exec``) or at the site (``ssh``); or a request that only reads (``http``, ``nats``). ``exit_codes``: the exit codes
+    of a command that count as an answer.
 
-    ``after``: a reading of the same site that is made first; its values stand for their names too. ``survey``: false for
-    one that steps alone make, and neither status nor check; its facets may be those of other readings too.
-    ``only_with``: an option without which, where it is empty, a site is not asked: its values are unknown there.
+    ``after``: a reading of the same site that is taken first. Its values may be used by their names too. ``survey``:
+    false if only steps take this reading, and neither status nor check. Other readings may then have the same facets.
+    ``only_with``: an option. If it is empty at a site, the site is not asked, and the values are unknown.
 
-    Of a JSON answer, ``rows`` points to a list of which each member is a row, and ``pick`` takes those whose members have
-    these values.
+    ``rows``: a pointer into a JSON answer, to a list in which each member is a row. ``pick``: takes only the rows whose
+    members have these values.
     """
 
     sql: Text | None = None
@@ -208,18 +209,18 @@ class ReadingFile(_Asks):
 
     @property
     def requests(self) -> tuple[RequestFile, ...] | tuple[MessageFile, ...]:
-        """The request of it, or none."""
+        """The request or message; empty if there is none."""
         return (self.http,) if self.http is not None else () if self.nats is None else (self.nats,)
 
     @property
     def listed(self) -> Mapping[str, FieldFile]:
-        """The fields of a row, be they of the reading or of its items."""
+        """The fields of a row: those of the reading or those of its items."""
         return self.fields if self.items is None else self.items.fields
 
 
 class MadeFile(Strict):
-    """A query whose one value is the statement to send: the database itself quotes names and literals (``format``) in
-    what takes no bound parameters. Null, or no row: nothing is sent."""
+    """A query whose single value is the statement to send. The database itself quotes names and literals (``format``) in
+    a statement that takes no bound parameters. If the value is null, or there is no row, nothing is sent."""
 
     made_by: Text
 
@@ -228,13 +229,14 @@ class ActionFile(_Asks):
     """One action: statements (``sql``), each committed by itself; one command (``exec``); or requests (``http``,
     ``nats``).
 
-    ``database``: that of its statements, if it is not that of ``connect``. ``on_item``: the reading of whose items it
-    works on one; the key is its argument, and so is ``outcome`` where something is decided on it.
+    ``database``: the database of its statements, if it differs from that of ``connect``. ``on_item``: the reading that
+    lists the items; the action works on one item. The key of the item is an argument, and so is ``outcome`` if the items
+    are decided on.
 
     ``idempotent``: sending it twice has the effect of sending it once. ``inverse``: the action that undoes it.
-    ``makes``: the facets that a site has once it has obeyed, and other fields that are true or false.
-    ``arguments``: what a runbook gives it besides, as ``:name`` or ``{name}``. ``refused``: exit codes, or statuses or
-    errors of the first request, that say that it was not obeyed for sure; every other one but success is doubt.
+    ``makes``: the facets, and other true-or-false fields, that a site has after the action took effect. ``arguments``:
+    further arguments from the runbook, as ``:name`` or ``{name}``. ``refused``: exit codes, or statuses or errors of the
+    first request, that prove that the action had no effect. Every other failure leaves a doubt.
     """
 
     sql: tuple[Text | MadeFile, ...] | None = Field(default=None, min_length=1)
@@ -260,17 +262,17 @@ class ActionFile(_Asks):
 
     @property
     def requests(self) -> tuple[RequestFile, ...] | tuple[MessageFile, ...]:
-        """The requests of it, or none."""
+        """The requests or messages; empty if there are none."""
         return self.http if self.http is not None else self.nats or ()
 
     @property
     def parts(self) -> int:
-        """How many statements or requests it takes: the connection may break between them."""
+        """How many statements or requests the action has. The connection may break between them."""
         return len(self.sql or self.requests) or 1
 
 
 class SwitchFile(Strict):
-    """An option of the commands that do these ``kinds`` of move: it chooses this ``runbook``, and takes no value."""
+    """An option, without a value, of the commands for these ``kinds`` of move. It chooses this ``runbook``."""
 
     says: Text
     kinds: tuple[Literal["controlled", "uncontrolled", "restore", "failback"], ...] = Field(min_length=1)
@@ -278,8 +280,8 @@ class SwitchFile(Strict):
 
 
 class FenceFile(Strict):
-    """A way of the family to keep clients off a failed site: what it ``does``, the ``action`` that shuts the site for
-    good, and the ``reading`` that shows it."""
+    """A way of the family to keep clients off a failed site. ``does``: its effect, in words. ``action``: shuts the site
+    permanently. ``reading``: shows that the site is shut."""
 
     does: Text
     action: Name
@@ -287,11 +289,12 @@ class FenceFile(Strict):
 
 
 class FamilyFile(Strict):
-    """One kind of replicated system. Its runbooks are in the folder beside the file that has its name.
+    """One kind of replicated system. Its runbooks are in a folder beside the file, with the name of the family.
 
-    ``whole_site``: why services of one site cannot be moved apart; empty: they can. ``switches``: options of the commands
-    that move services, without the dashes. ``fences``: what the fence plan of a site may name. ``model``: what is so by
-    itself, for the pair that is made to explore, rehearse and simulate runbooks; two values are short for ``is``.
+    ``whole_site``: why services of one site cannot be moved separately; empty: they can. ``switches``: options of the
+    commands that move services, without the dashes. ``fences``: the ways to fence that the fence plan of a site may name.
+    ``model``: the behaviour of the simulated pair with which runbooks are explored, rehearsed and simulated. Two values
+    are short for ``is``.
     """
 
     family: FamilyName
@@ -310,12 +313,12 @@ class FamilyFile(Strict):
 
     @property
     def flags(self) -> Mapping[str, tuple[bool, bool]]:
-        """Fields that have no facet, with their values at the source and at the target while the pair is well."""
+        """Fields without a facet, with their values at the source and at the target while the pair is well."""
         return flags_in(self.model)
 
     @property
     def closing(self) -> list[str]:
-        """The actions that end service, can be rolled back, and need no argument: what a guard may do."""
+        """The actions that a guard may use: they end service, can be rolled back, and need no argument."""
         return [
             name
             for name, one in self.actions.items()
@@ -324,7 +327,7 @@ class FamilyFile(Strict):
 
     @property
     def stopping(self) -> list[str]:
-        """The actions after which its machine still obeys, and statements, requests or messages are not answered."""
+        """The actions after which the machine still obeys, but statements, requests or messages get no answer."""
         ways = [rule for name, rule in rules_in(self.model).items() if name in _WAYS]
         needed = {field: value for rule in ways for field, value in rule.only_while.items()}
         return [
@@ -334,24 +337,24 @@ class FamilyFile(Strict):
         ]
 
 
-# How something is asked or sent.
+# The keys for the ways to read or send.
 _WAYS = ("sql", "exec", "ssh", "http", "nats")
 
 
 def way_of(one: ReadingFile | ActionFile) -> str:
-    """The key under which it says what is asked or sent."""
+    """The key for the way of this reading or action: ``sql``, ``exec``, ``ssh``, ``http`` or ``nats``."""
     return next(way for way in _WAYS if getattr(one, way) is not None)
 
 
 def statements_of(one: ReadingFile | ActionFile) -> tuple[str, ...]:
-    """The texts that a database is sent; of a statement that a query makes, that query."""
+    """The texts that are sent to a database. For a statement that a query makes, the text of that query."""
     if isinstance(one, ReadingFile):
         return () if one.sql is None else (one.sql,)
     return tuple(part.made_by if isinstance(part, MadeFile) else part for part in one.sql or ())
 
 
 def item_arguments(file: FamilyFile, action: ActionFile) -> tuple[str, ...]:
-    """What is filled in for an action on an item: its key, and what was decided about it."""
+    """The names of the arguments of an action on an item: the item's key, and ``outcome`` if the items are decided on."""
     reading = file.readings.get(action.on_item or "")
     if reading is None or reading.items is None:
         return ()
@@ -359,7 +362,7 @@ def item_arguments(file: FamilyFile, action: ActionFile) -> tuple[str, ...]:
 
 
 def named_in(one: ReadingFile | ActionFile) -> list[str]:
-    """The names that its words, texts and statements stand for."""
+    """The names in its words, texts and statements."""
     texts = [text for request in one.requests for text in request.texts]
     picked = tuple(one.pick.values()) if isinstance(one, ReadingFile) else ()
     named = words_in((*one.argv, *texts, *picked))
@@ -367,12 +370,12 @@ def named_in(one: ReadingFile | ActionFile) -> list[str]:
 
 
 def manager_state(value: bool | int | float | str | None) -> ManagerState:
-    """What steps compare with, of a field with the facet ``pilot`` that has this value."""
+    """The state that steps check, from the value of a field with the facet ``pilot``."""
     return "unknown" if value is None else "acts" if value else "none"
 
 
 def managers_in(file: FamilyFile) -> Mapping[str, str]:
-    """The managers beside this program that its readings show, each with its reading."""
+    """The managers besides this program that the readings of the family show, each with its reading."""
     return {
         name: reading
         for reading, declared in file.readings.items()

@@ -1,9 +1,9 @@
-"""Parts of a family file: requests over HTTP, messages that are answered, what is put in the place of names in them, and
-what follows by itself in a pair.
+"""Parts of a family file: requests over HTTP, messages with an answer, the values for names in them, and the rules for a
+simulated pair.
 
-``{name}`` is replaced as a whole word of a command, a whole part of a path or of a subject, and a whole text of a JSON
-value; nothing is put into half a word. A body may be a document that the site has, changed: an API that replaces what it
-keeps has to be sent the whole of it.
+``{name}`` is replaced only as a whole word of a command, a whole part of a path or a subject, or a whole text of a JSON
+value, never inside a word. A body may be a changed document of the site: some APIs replace a document, and so need the
+whole document.
 """
 
 from __future__ import annotations
@@ -23,22 +23,22 @@ _WORD = re.compile(r"\{([a-z][a-z0-9_]*)\}")
 
 
 class Strict(BaseModel):
-    """A part of a family file: every key of it is known."""
+    """A part of a family file, without unknown keys."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", populate_by_name=True)
 
 
 class TakenFile(Strict):
-    """A number of the answer, as a JSON pointer into it, and what is added."""
+    """A number from the answer. ``at``: the JSON pointer to it. ``plus``: the number that is added."""
 
     at: Pointer
     plus: int = 0
 
 
 class _ChangedFile(Strict):
-    """A document that is read first, and sent with changes. ``at``: where it is in the answer; ``into``: the member of
-    ``body`` that it becomes, or the whole body. ``set``: members with the values they get; ``take``: members that get a
-    number of the answer; ``drop``: members that are left out."""
+    """A document that is read first, and sent with changes. ``at``: its place in the answer. ``into``: the member of
+    ``body`` that gets the document; without it, the document is the whole body. ``set``: members with their new values.
+    ``take``: members that get a number from the answer. ``drop``: members that are removed."""
 
     at: Pointer = ""
     into: str = ""
@@ -55,42 +55,42 @@ class _ChangedFile(Strict):
 
 
 class _Sent(Strict):
-    """What every request has."""
+    """The base of requests and messages."""
 
     body: Any = None
 
     @property
     def first(self) -> _Sent | None:
-        """What is asked first, for the document that is sent with changes."""
+        """The request that is sent first, to read the document that is sent with changes; or None."""
         return None if self.changed is None else self.changed.from_
 
     @property
     def changed(self) -> ChangedRequestFile | ChangedMessageFile | None:
-        """How the document is changed that is read first."""
+        """The document that is read first, with its changes; or None."""
         raise NotImplementedError
 
     @property
     def address(self) -> Argv:
-        """The parts of what it goes to."""
+        """The parts of the path and query, or of the subject."""
         raise NotImplementedError
 
     @property
     def texts(self) -> Argv:
-        """Every text in which a name may stand, those of the request that is sent first too."""
+        """Every text that may contain a name, including those of the request that is sent first."""
         changed = self.changed
         more = () if changed is None else (*_texts(changed.set), *changed.from_.texts)
         return (*self.address, *_texts(self.body), *more)
 
     @property
     def keys(self) -> Argv:
-        """Every name of a value that it writes out."""
+        """The names of all members that are written out, also those of the request that is sent first."""
         changed = self.changed
         more = () if changed is None else (*_keys(changed.set), *changed.from_.keys)
         return (*_keys(self.body), *more)
 
     def check_document(self) -> None:
-        """Raises ``ValueError`` unless the document that is read first has a place in the body, and is read by one
-        request."""
+        """Check that the document that is read first has a place in the body, and is read by one request. Raises
+        ``ValueError``."""
         changed = self.changed
         if changed is None:
             return
@@ -102,9 +102,9 @@ class _Sent(Strict):
 
 
 class RequestFile(_Sent):
-    """One request: the parts of its path under the method, ``query`` behind it, ``body`` as JSON. ``with``: the body is a
-    document that is read first, changed. ``statuses``: those that are an answer besides 2xx; to a request that changes
-    something they say that it is done."""
+    """One request: the parts of its path under the method, then ``query``, and ``body`` as JSON. ``with``: the body is a
+    document that is read first and then changed. ``statuses``: further statuses, besides 2xx, that count as an answer.
+    For a request that changes something, they mean that the change is done."""
 
     get: Argv | None = Field(default=None, min_length=1)
     put: Argv | None = Field(default=None, min_length=1)
@@ -139,7 +139,7 @@ class RequestFile(_Sent):
 
     @property
     def path(self) -> Argv:
-        """The parts of its path, without slashes."""
+        """The parts of the path, without slashes."""
         return next(parts for _, parts in self._ways if parts is not None)
 
     @property
@@ -156,9 +156,9 @@ class RequestFile(_Sent):
 
 
 class MessageFile(_Sent):
-    """One message that is answered: the parts of its ``subject``, without dots, and ``body`` as JSON; without a body it
-    is empty. ``with``: the body is a document that is read first, changed. ``errors``: codes of an error that are an
-    answer anyway; to a message that changes something they say that it is done."""
+    """One message with an answer: the parts of its ``subject``, without dots, and ``body`` as JSON. Without ``body`` the
+    message is empty. ``with``: the body is a document that is read first and then changed. ``errors``: error codes that
+    count as an answer. For a message that changes something, they mean that the change is done."""
 
     subject: Argv = Field(min_length=1)
     with_: ChangedMessageFile | None = Field(default=None, alias="with")
@@ -179,13 +179,13 @@ class MessageFile(_Sent):
 
 
 class ChangedRequestFile(_ChangedFile):
-    """The document comes from a request that gets something."""
+    """A changed document that a request reads."""
 
     from_: RequestFile = Field(alias="from")
 
 
 class ChangedMessageFile(_ChangedFile):
-    """The document comes from a message that is answered."""
+    """A changed document that a message with an answer reads."""
 
     from_: MessageFile = Field(alias="from")
 
@@ -211,22 +211,22 @@ def _keys(value: Any) -> list[str]:
 
 
 def words_in(argv: Argv) -> list[str]:
-    """The names that whole words of a command stand for."""
+    """The names in words of a command that consist of ``{name}``."""
     return [found.group(1) for word in argv if (found := _WORD.fullmatch(word))]
 
 
 def half_words(argv: Argv) -> list[str]:
-    """Words that have a name inside, where nothing is ever put."""
+    """Words with a ``{name}`` inside of a longer text. These names are never replaced."""
     return [word for word in argv if _WORD.search(word) and not _WORD.fullmatch(word)]
 
 
 def filled(argv: Argv, values: Mapping[str, str]) -> list[str]:
-    """``argv`` with ``values`` in their places; a word whose value is not known stays as it is."""
+    """``argv`` with names replaced by ``values``. A word whose value is unknown stays as it is."""
     return [values.get(found.group(1), word) if (found := _WORD.fullmatch(word)) else word for word in argv]
 
 
 def filled_in(value: Any, values: Mapping[str, Any]) -> Any:
-    """A JSON value with ``values`` in the place of whole texts."""
+    """A JSON value in which texts that consist of ``{name}`` are replaced by ``values``."""
     match value:
         case str() if (found := _WORD.fullmatch(value)) is not None:
             return values.get(found.group(1), value)
@@ -238,7 +238,7 @@ def filled_in(value: Any, values: Mapping[str, Any]) -> Any:
 
 
 def member_at(document: Any, pointer: str) -> Any:
-    """What a JSON pointer finds (RFC 6901, section 4); None for what is absent."""
+    """The value at a JSON pointer (RFC 6901, section 4); None if absent."""
     for part in pointer.split("/")[1:]:
         key = part.replace("~1", "/").replace("~0", "~")
         if isinstance(document, list):
@@ -253,14 +253,14 @@ MessageFile.model_rebuild()
 
 
 class ModelFile(Strict):
-    """What is so by itself, of a field, a facet or a reading that ``model`` names.
+    """The behaviour of a field, a facet or a reading that ``model`` names, in the simulated pair.
 
-    ``is``: of a field that is true or false and has no facet, its values at the source and at the target while the pair
-    is well. ``only_while``: what this end has to be for it; else a field, ``serves`` and ``link`` are false, a
-    ``backlog`` is unknown, and a reading is not answered; ``sql``, ``exec``, … are all that is asked that way.
-    ``either_end``: what one of both ends has to be for it. ``restarted``: what it is after the node was down.
-    ``shared``: both ends have the same text or number. ``dropped_while``: while this end is so, what only this end has
-    of a ``backlog`` is gone.
+    ``is``: for a true-or-false field without a facet, its values at the source and at the target while the pair is well.
+    ``only_while``: the values that this end must have. Otherwise a field, ``serves`` and ``link`` are false, a
+    ``backlog`` is unknown, and a reading is not answered. The names ``sql``, ``exec``, … stand for everything that is
+    asked in this way. ``either_end``: the values that at least one of the two ends must have. ``restarted``: the value
+    after the node was down. ``shared``: both ends have the same text or number. ``dropped_while``: while this end has
+    these values, the part of a ``backlog`` that only this end has is lost.
     """
 
     is_: tuple[bool, bool] | None = Field(default=None, alias="is")
@@ -272,11 +272,11 @@ class ModelFile(Strict):
 
 
 def flags_in(model: Mapping[str, tuple[bool, bool] | ModelFile]) -> dict[str, tuple[bool, bool]]:
-    """Of ``model``, the values of fields at both ends."""
+    """The values of fields at both ends, from ``model``."""
     found = {name: one.is_ if isinstance(one, ModelFile) else one for name, one in model.items()}
     return {name: both for name, both in found.items() if both is not None}
 
 
 def rules_in(model: Mapping[str, tuple[bool, bool] | ModelFile]) -> dict[str, ModelFile]:
-    """Of ``model``, what follows by itself."""
+    """The entries of ``model`` that are rules."""
     return {name: one for name, one in model.items() if isinstance(one, ModelFile)}

@@ -1,1 +1,1 @@
-"""Messages of sites as exports: read from devices, resumed, compared."""
+"""Exports of the messages of sites: read from devices, resumed, compared."""

@@ -1,4 +1,4 @@
-"""Reads both sites of a pair at the same time, and compares what they hold."""
+"""Reads both sites of a pair at the same time, and compares their messages."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ if TYPE_CHECKING:
     from pipeline.report import Report
 
 Observe = Callable[["Progress"], None]
-# Makes an observer for each site, for as long as they are read.
+# Makes an observer for each site, for the time of the reading.
 Observers = Callable[[Sequence[str]], AbstractContextManager[Mapping[str, Observe]]]
 
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """What is compared: ``services`` of ``pair``, or all if none is named; the exports are filed under ``run``."""
+    """What to compare: ``services`` of ``pair``, or all if none is named. The exports are filed under ``run``."""
 
     pair: Pair
     services: Sequence[str]
@@ -43,8 +43,10 @@ def compared(
     observers: Observers,
     say: Callable[[str], None],
 ) -> Report:
-    """Read both sites into ``folder`` and compare them; ``folder/evidence`` then has the report. Raises
-    ``FailoverError``; the same call resumes where it stopped reading, if that was not long ago."""
+    """Read both sites into ``folder`` and compare them. Afterwards ``folder/evidence`` has the report.
+
+    Raises ``FailoverError``. The same call resumes a reading that stopped, if the reading started recently.
+    """
     from pipeline.ask import Ask
     from pipeline.commands import run_reconcile
     from pipeline.results import check_free
@@ -68,7 +70,7 @@ def compared(
 
 
 def _services_of(pair: Pair, named: Sequence[str]) -> tuple[str, ...]:
-    """The services that are compared: those that are named, or all of the pair. Raises ``DefinitionError``."""
+    """The services to compare: the named ones, or all of the pair. Raises ``DefinitionError``."""
     for service in named:
         if service not in pair.services:
             raise DefinitionError(
@@ -78,7 +80,7 @@ def _services_of(pair: Pair, named: Sequence[str]) -> tuple[str, ...]:
 
 
 def pair_of(inventory: Inventory, name: str | None) -> Pair:
-    """The pair that is meant. Raises ``DefinitionError``."""
+    """The pair with this name, or the only one. Raises ``DefinitionError``."""
     names = ", ".join(pair.name for pair in inventory.pairs)
     if name is None:
         if len(inventory.pairs) != 1:

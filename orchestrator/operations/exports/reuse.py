@@ -1,7 +1,7 @@
-"""Which readings below ``--out`` a comparison continues with: those that the same command started, and not long ago.
+"""Chooses the readings below ``--out`` that a comparison reuses: those that the same command started recently.
 
-What was asked for is recorded beside them until the comparison has ended. Whatever else lies there is refused, since a
-report on it would not be about what was asked. This file must never read a site.
+The request is recorded beside them until the comparison has ended. Any other content there is refused, since a report
+on it would not answer the request. This module must never read a site.
 """
 
 from __future__ import annotations
@@ -24,11 +24,11 @@ if TYPE_CHECKING:
     from pipeline.manifest import Manifest
 
 RECORD = "_compare.json"
-# In seconds. A reading that ended longer ago is not compared with a new one, and one that started longer ago is not
-# resumed: the services are in use meanwhile.
+# In seconds. A reading that ended longer ago is not compared with a new one. A reading that started longer ago is not
+# resumed. The reason is that the services are in use meanwhile.
 FRESH_S = 3_600.0
 _MANIFEST = "manifest.json"
-# What each part of the question is called where it differs.
+# By part of the request: the words for a reading that differs in it.
 _OTHERWISE: Mapping[str, str] = {
     "site": "of another site",
     "services": "of other services",
@@ -44,7 +44,7 @@ class _Strict(BaseModel):
 
 
 class _Asked(_Strict):
-    """What is asked of one site. ``definition``: the SHA-256 of what the inventory says of it."""
+    """The request for one site. ``definition``: the SHA-256 of the site's entry in the inventory."""
 
     site: str
     services: tuple[str, ...]
@@ -55,13 +55,13 @@ class _Asked(_Strict):
 
 
 class _Begun(_Strict):
-    """The record. ``at``: when the reading of each site was started, in seconds since the epoch."""
+    """The record. ``at``: the start of each site's reading, in seconds since the epoch."""
 
     asked: tuple[_Asked, ...] = ()
     at: tuple[float, ...] = ()
 
     def of(self, site: str) -> tuple[_Asked, float] | None:
-        """What was asked of this site, and when."""
+        """The request for this site, and its time."""
         found = zip(self.asked, self.at, strict=False)
         return next(((asked, at) for asked, at in found if asked.site == site), None)
 
@@ -69,10 +69,10 @@ class _Begun(_Strict):
 def readings_left(
     tools: Tools, inventory: Inventory, wanted: Sequence[SnapshotRequest], folder: Path, say: Callable[[str], None]
 ) -> list[SnapshotRequest]:
-    """Those of ``wanted`` that are still to be read into ``folder/SITE``; from then on the record says so.
+    """Those of ``wanted`` that must still be read into ``folder/SITE``. They are recorded there from then on.
 
-    Says of each site that is not read again when it was. Raises ``DefinitionError`` where something else lies there, or
-    what is too old; ``OutputLost``.
+    For each site that is not read again, ``say`` is told when it was read. Raises ``DefinitionError`` if a folder has
+    other content, or a reading that is too old; ``OutputLost``.
     """
     from pipeline.places import MAKE_ROOM, Place, read_manifest, write_whole
 
@@ -107,7 +107,7 @@ def readings_left(
 
 
 def ended(folder: Path) -> None:
-    """The comparison has its result: nothing in ``folder`` is resumed any more."""
+    """Remove the record after the comparison: no reading in ``folder`` is resumed any more."""
     (folder / RECORD).unlink(missing_ok=True)
 
 
@@ -125,7 +125,7 @@ def _asked(tools: Tools, inventory: Inventory, request: SnapshotRequest) -> _Ask
 
 
 def _recorded(file: Path) -> _Begun:
-    """The record; an empty one where there is none, or what is there is none."""
+    """The record; an empty one if there is no valid record."""
     try:
         return _Begun.model_validate_json(read_own(file))
     except (OSError, ValidationError):
@@ -155,7 +155,8 @@ def _check_taken(place: Path, manifest: Manifest, asked: _Asked, now: float) -> 
 
 
 def _check_resumed(place: Path, at: float, now: float) -> None:
-    """Its first messages are as old as its start, so they are not compared with messages that are read now."""
+    """The first messages of a reading are as old as its start. So they must not be compared with messages read much
+    later."""
     if abs(now - at) > FRESH_S:
         raise _refused(place, f"that was started at {iso(at)}, more than {FRESH_S / 60:.0f} minutes ago")
 

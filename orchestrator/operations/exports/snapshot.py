@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class SnapshotRequest:
-    """What to read. ``services`` empty: all of the site; ``run``: the fail-over that it is evidence for."""
+    """What to read. Empty ``services``: all of the site. ``run``: the fail-over that the export is evidence for."""
 
     site: str
     services: tuple[str, ...]
@@ -36,8 +36,8 @@ class SnapshotRequest:
 
 
 def folder_here(out: str) -> Path:
-    """The directory ``out``, which a site is read into. Raises ``DefinitionError`` for a URI: a reading is written in
-    pieces and can be resumed, which a bucket does not offer."""
+    """The directory ``out`` for the reading of a site. Raises ``DefinitionError`` for a URI: a reading is written in
+    pieces and can be resumed, and a bucket does not support that."""
     if "://" in out:
         raise DefinitionError(
             f"{out} is not a directory of this machine", hint="read into one, then copy the export there"
@@ -48,9 +48,8 @@ def folder_here(out: str) -> Path:
 def collect_site(
     tools: Tools, inventory: Inventory, request: SnapshotRequest, out: Path, observe: Callable[[Progress], None]
 ) -> Manifest:
-    """Read the site into the directory ``out``; the same call resumes where it stopped. ``observe`` hears how far it is.
-
-    Raises ``FailoverError``."""
+    """Read the site into the directory ``out``. The same call resumes a reading that stopped. ``observe`` gets the
+    progress. Raises ``FailoverError``."""
     from pipeline.collect import collect
 
     site = site_of(inventory, request)
@@ -64,7 +63,7 @@ def collect_site(
 
 
 def site_of(inventory: Inventory, request: SnapshotRequest) -> Site:
-    """The site that is meant. Raises ``DefinitionError``."""
+    """The requested site. Raises ``DefinitionError``."""
     site = inventory.sites.get(request.site)
     if site is None:
         known = ", ".join(sorted(inventory.sites))
@@ -73,7 +72,7 @@ def site_of(inventory: Inventory, request: SnapshotRequest) -> Site:
 
 
 def services_of(inventory: Inventory, request: SnapshotRequest) -> list[str]:
-    """The services that are meant. Raises ``DefinitionError``."""
+    """The requested services. Raises ``DefinitionError``."""
     known = {service for pair in inventory.pairs if request.site in pair.sites for service in pair.services}
     for service in request.services:
         if service not in known:
@@ -98,7 +97,7 @@ def _browser(tools: Tools, adapter: Adapter, site: Site) -> Browser:
 def job_of(
     tools: Tools, site: Site, services: Sequence[str], run: str | None, serving: Mapping[str, bool | None]
 ) -> Job:
-    """What to collect, and as evidence for which fail-over. Raises ``DefinitionError``."""
+    """The data to collect, and the fail-over that it is evidence for. Raises ``DefinitionError``."""
     from pipeline.collect import Job
 
     name, outages = (None, {}) if run is None else _outages(tools, run, services)
@@ -107,23 +106,25 @@ def job_of(
         site=site.name,
         services=_snapshots(services, serving, outages),
         run=name,
-        # Services that failed over at different times are judged by the latest: what is younger is safe for all.
+        # Services that failed over at different times are judged by the latest time: a younger message is safe for all
+        # of them.
         failover_at=max(moments, default=None),
         simulated=tools.registry.is_simulated(site),
     )
 
 
 def _outages(tools: Tools, run: str, services: Sequence[str]) -> tuple[str, dict[str, Outage]]:
-    """The fail-over that ``run`` was, by service; ``last``: the newest that stands of any of ``services``.
+    """The fail-over of ``run``, by service. ``last``: the newest fail-over of any of ``services`` that is still in
+    force.
 
-    Raises ``DefinitionError`` for any other run, and when there is none.
+    Raises ``DefinitionError`` for a run that is no such fail-over, and if there is none.
     """
     from orchestrator.operations.find_run import find_run
     from orchestrator.reports.history import RUNS_BACK, outages_of
 
     with closing(tools.journal()) as journal:
         if run == "last":
-            # By then the restore is the last run, and what is asked for is the fail-over before it.
+            # After a restore, the last run is the restore. The fail-over before it is needed.
             for row in journal.runs()[:RUNS_BACK]:
                 outages = outages_of(journal, row.run)
                 if not outages.keys().isdisjoint(services):
@@ -142,7 +143,7 @@ def _outages(tools: Tools, run: str, services: Sequence[str]) -> tuple[str, dict
 
 
 def _serving(tools: Tools, adapter: Adapter, site: Site, services: Sequence[str]) -> dict[str, bool | None]:
-    """By service, whether the site serves; unknown where no reading with that facet says so."""
+    """By service, whether the site serves; unknown if no reading with that facet reports it."""
     family = offering(known_family(tools, site))
     reading = next((name for name in family.surveyed if Facet.SERVES in family.readings[name].facets), None)
     answers = {} if reading is None else probe(adapter, reading, services)

@@ -1,1 +1,1 @@
-"""Guarding a failed site: the loop, and what the journal says about it."""
+"""Guarding a failed site: the loop, and the records of the journal about it."""

@@ -1,6 +1,6 @@
-"""Watches a failed site, and has its clients kept away by recorded runs once it answers.
+"""Watches a failed site. When the site answers, starts recorded runs that keep its clients away.
 
-It reads through sessions that can only read, and a ``GuardStrategy`` of the family judges what they found.
+It reads through read-only sessions, and a ``GuardStrategy`` of the family judges the readings.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ from orchestrator.operations.runs.plan import make_plan
 from orchestrator.operations.runtime import Tools
 from orchestrator.operations.selection import services_of
 
-# How soon a run that stopped half-way is resumed, and how often a restore is looked up, seconds.
+# The pause before an unfinished run is resumed, and between searches for a restore, seconds.
 _RETRY_AFTER_S = 30.0
 _REFUSED, _NEEDS_OPERATOR = 3, 6
 
@@ -42,8 +42,8 @@ _REFUSED, _NEEDS_OPERATOR = 3, 6
 def guard_of(
     tools: Tools, request: GuardRequest, stack: ExitStack, *, lead: Lead, again: LeadAgain, listener: Listener
 ) -> Guard:
-    """The guard that is asked for; ``stack`` closes its sessions. Raises ``DefinitionError``, also for a family that
-    offers none."""
+    """The requested guard. ``stack`` closes its sessions. Raises ``DefinitionError``, also for a family that offers
+    none."""
     inventory = tools.inventory(request.inventory)
     pair_name = request.pair or _pair_of(inventory, request.site)
     services, pair = services_of(inventory, request.plan("", request.services, pair_name))
@@ -102,12 +102,12 @@ class Guard:
         self._ending: tuple[Ending, str] = ("stopped", "stopped; the site is no longer guarded")
 
     def describe(self) -> str:
-        """What it will do, in a sentence."""
+        """What the guard will do, in a sentence."""
         return self._strategy.describe()
 
     def validate(self) -> None:
-        """Refuse to guard a site that serves, or a healthy one: raises ``NotStarted``. A runbook that no run would
-        take is found now, and not once both sites serve: raises ``DefinitionError``."""
+        """Refuse to guard a site that serves, or a healthy one: raises ``NotStarted``. An unusable runbook is found
+        now, and not when both sites serve: raises ``DefinitionError``."""
         services = self._target.services
         runbook = self._strategy.runbook(GuardDecision("act", "", services))
         make_plan(self._tools, self._request.plan(runbook, services, self._target.pair.name))
@@ -115,15 +115,15 @@ class Guard:
         lost_at, restored = self._records.outage_since(), None
         if lost_at is not None:
             restored = self._records.restored_by(lost_at)
-            # An outage that is over does not count: the present one is not restored yet.
+            # A recorded outage that was restored does not count: the present outage is not restored yet.
             self._since = self._since if restored else lost_at
         self._strategy.validate_guardable(now, failed=lost_at is not None, restored=restored)
         if self._strategy.warning():
             self._report("fence", self._strategy.warning())
 
     def run(self) -> None:
-        """Read, act, wait, until the site is safe or a run of it is paused. Neither a journal that is away, or does not
-        prove itself, nor an inventory that is being edited ends it: that would leave the site unguarded."""
+        """Read, act, wait, until the site is safe or a run of the guard is paused. An unavailable or damaged journal,
+        or an inventory that is being edited, does not end it: the site would be left unguarded."""
         services = self._target.services
         names = ", ".join(services[:3]) + (f" and {len(services) - 3} more" if services[3:] else "")
         self._report("guarding", f"guarding {self._target.site} for {names}; Ctrl-C ends it")
@@ -140,19 +140,19 @@ class Guard:
                 self._tools.clock.sleep(self._request.interval_s)
 
     def result(self) -> GuardResult:
-        """How it ended; before that: how it would, if an operator stopped it now."""
+        """The result of the guard; before its end: the result if an operator stopped it now."""
         ending, text = self._ending
         return GuardResult(ending, text, self._code, self._alarm, self._strategy.is_degraded)
 
     def to_restore(self) -> Sequence[str]:
-        """The services whose fail-over is recorded, where others of the pair never failed over; empty: all."""
+        """The services whose fail-over is recorded, if other services of the pair never failed over; empty: all."""
         lost = self._records.lost_services()
         return () if len(lost) == len(self._target.pair.services) else lost
 
     # One round
 
     def _round(self) -> bool:
-        """Read once, and do what that asks for. Returns whether guarding is over."""
+        """Read once, and do what the readings require. Returns whether guarding is over."""
         now, site = self._strategy.assess(), self._target.site
         if now.kind == "safe":
             plan = self._plan(GuardDecision("safe", "it is safe", self._target.services))
@@ -166,7 +166,8 @@ class Guard:
         return now.kind == "act" and self._act(now)
 
     def _is_over(self, now: GuardDecision) -> bool:
-        """Is nothing left to guard? What does not last is guarded until it is restored, which is looked up at times."""
+        """Is guarding over? A state that is not permanent is guarded until the site is restored, which is checked at
+        intervals."""
         if self._strategy.is_permanent:
             self._ending = "safe", f"{self._target.site}: {now.why}"
             self._code = _NEEDS_OPERATOR if self._strategy.is_degraded else 0
@@ -183,10 +184,10 @@ class Guard:
             self._code = 0
         return restored is not None
 
-    # Acting. Each returns whether guarding is over.
+    # Actions. Each returns whether guarding is over.
 
     def _act(self, now: GuardDecision) -> bool:
-        """Have it done by a new run, or resume the one that was started."""
+        """Start a new run that does it, or resume the run that was started."""
         if self._is_restored():
             return True
         plan = self._plan(now)
@@ -207,7 +208,7 @@ class Guard:
         return is_paused(self._tools, plan)
 
     def _resume(self, owners: Sequence[Owner], plan: ev.Plan) -> bool:
-        """Resume a run of a guard; wait for any other."""
+        """Resume a run of a guard; wait for any other run."""
         busy = [one.run for one in owners if one.is_led or not one.is_own]
         if busy:
             self._report("locked", f"run {busy[0]} is unfinished: the guard waits for it")
@@ -224,7 +225,7 @@ class Guard:
         return is_paused(self._tools, plan)
 
     def _own(self, plan: ev.Plan) -> list[Owner]:
-        """Unfinished runs of a guard that have any of the services."""
+        """Unfinished runs of a guard with any of the services."""
         return [one for one in self._records.owners(plan) if one.is_own]
 
     def _may_try(self) -> bool:
@@ -244,14 +245,14 @@ class Guard:
     # Reporting
 
     def _report(self, state: GuardState, text: str) -> None:
-        """Report a state once, until another one follows."""
+        """Report a state once, until a different state follows."""
         if self._reported == (state, text):
             return
         self._reported, self._failed = (state, text), ""
         self._listener(GuardReport(self._tools.clock.now(), state, text))
 
     def _fail(self, error: FailoverError) -> None:
-        """Something is in the way: reported once, and retried in the next round."""
+        """Report an error once. The next round retries."""
         self._code = error.exit_code
         if self._failed != str(error):
             self._listener(GuardFailed(error))

@@ -1,4 +1,4 @@
-"""What the journal says about a guarded site: its outages, its restores, and the runs that have its services."""
+"""The records of the journal about a guarded site: its outages, its restores, and the runs that have its services."""
 
 from __future__ import annotations
 
@@ -27,20 +27,20 @@ class Owner:
 
 
 class GuardRecords:
-    """Reads the journal and changes nothing. ``runbooks``: those of a guard."""
+    """Reads the journal and changes nothing. ``runbooks``: the runbooks of a guard."""
 
     def __init__(self, tools: Tools, target: GuardTarget, runbooks: frozenset[str]) -> None:
         self._tools, self._target, self._runbooks = tools, target, runbooks
 
     def outage_since(self) -> float | None:
-        """When the first of the services was lost, seconds since the epoch; None: no record says so."""
+        """The time when the first of the services was lost, seconds since the epoch; None: no outage is recorded."""
         with closing(self._tools.journal()) as journal:
             history = self._history(journal)
             outages = (history.last_outage(service, self._target.mate) for service in self._target.services)
             return min((outage.at for outage in outages if outage is not None), default=None)
 
     def restored_by(self, since: float) -> str | None:
-        """The run that restored the site after ``since``; None where one of its services was not restored."""
+        """The run that restored the site after ``since``; None if one of its services was not restored."""
         with closing(self._tools.journal()) as journal:
             history = self._history(journal)
             found = [history.restored_by(service, self._target.site, since) for service in self._target.services]
@@ -53,7 +53,7 @@ class GuardRecords:
             return [name for name in self._target.services if history.last_outage(name, self._target.mate)]
 
     def last_standby(self, plan: ev.Plan) -> tuple[ReadBefore, ...]:
-        """When the mate was last read as standby, as far as the journal can be read: operators want to know it."""
+        """The last reading of the mate as standby, if the journal can be read. Operators need it."""
         with closing(self._tools.journal()) as journal, suppress(JournalCorrupt):
             return tuple(was_standby(self._history(journal), plan))
         return ()

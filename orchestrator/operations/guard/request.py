@@ -1,4 +1,4 @@
-"""What a guard is asked for, what it reports meanwhile, and how it ended."""
+"""The request for a guard, its reports, and its result."""
 
 from __future__ import annotations
 
@@ -14,18 +14,19 @@ from orchestrator.journal.journal import Journal
 from orchestrator.model import events as ev
 from orchestrator.operations.runs.plan import PlanRequest
 
-# The kind of its last decision; or: it starts, it cannot do everything, another run has a service.
+# The kind of the guard's last decision; or: the guard starts, it cannot do everything, another run has a service.
 GuardState = GuardKind | Literal["guarding", "fence", "locked"]
 Ending = Literal["stopped", "safe", "restored"]
 
-# Leads a run, until it ends or pauses: a new one, or one whose record leads to ``Run``. Returns its exit code.
+# Functions that lead a run until it ends or pauses: a new run, or one whose record leads to ``Run``. They return its
+# exit code.
 Lead = Callable[[ev.Plan], int]
 LeadAgain = Callable[[Journal, str, Run], int]
 
 
 @dataclass(frozen=True, slots=True)
 class GuardRequest:
-    """``services`` empty: every service of the pair. ``reason``: recorded with every run."""
+    """Empty ``services``: every service of the pair. ``reason``: recorded with every run."""
 
     site: str
     services: tuple[str, ...]
@@ -35,7 +36,7 @@ class GuardRequest:
     reason: str
 
     def plan(self, runbook: str, services: Sequence[str], pair: str | None) -> PlanRequest:
-        """The request for a run on ``services`` of the guarded site; it never waits for an operator's decision."""
+        """The request for a run on ``services`` of the guarded site. The run never waits for an operator's decision."""
         policy = ev.Policy(on_gate={"step-failed": "stop"}, reasons={"step-failed": self.reason})
         return PlanRequest(runbook, self.inventory, services, not services, pair, self.site, policy)
 
@@ -51,7 +52,7 @@ class GuardReport:
 
 @dataclass(frozen=True, slots=True)
 class GuardFailed:
-    """Something is in the way; the guard retries it."""
+    """An error that the guard retries."""
 
     error: FailoverError
 
@@ -61,8 +62,9 @@ Listener = Callable[[GuardReport | GuardFailed], None]
 
 @dataclass(frozen=True, slots=True)
 class GuardResult:
-    """``text``: the ending in words. ``exit_code``: that of its last run, or of what failed since; 0: the site was left
-    in order. ``alarm``: when both sites were read as active; empty: never. ``is_degraded``: it could only do a part."""
+    """``text``: the ending in words. ``exit_code``: of its last run, or of a later error; 0: the site was left in
+    order. ``alarm``: the time when both sites were read as active; empty: never. ``is_degraded``: the guard could do
+    only a part."""
 
     ending: Ending
     text: str

@@ -1,4 +1,4 @@
-"""The sessions of a guard with both sites; they can only read."""
+"""The read-only sessions of a guard with both sites."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""What is read of pairs: could they be moved now, how they stand, what was read last."""
+"""Readings of pairs: readiness for a move, present state, last readings."""

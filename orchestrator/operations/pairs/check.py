@@ -1,5 +1,5 @@
-"""Could the pairs be moved now? Reads both sites of each through sessions that can only look, has that judged, and stores
-the verdict; and what earlier checks found."""
+"""Readiness of pairs: could they be moved now? Reads both sites of each pair through read-only sessions, has the
+readings judged, and stores the verdict. It also returns the findings of earlier checks."""
 
 from __future__ import annotations
 
@@ -30,32 +30,33 @@ from orchestrator.reports.readiness import judge_facets, not_judged
 
 
 class SiteListener(Protocol):
-    """Hears what passes with one site, reading by reading."""
+    """Receives the exchanges with one site, reading by reading."""
 
     def heard(self, exchange: Exchange) -> None:
         """See ``exchanges.Witness``."""
         ...
 
     def further(self, read: Iterable[str]) -> Sequence[str]:
-        """The readings besides ``read`` that it wants."""
+        """The readings besides ``read`` that the listener wants."""
         ...
 
     def end_of(self, reading: str, answers: Mapping[str, Reading | Failure]) -> None:
-        """All that was heard since the last one belongs to ``reading``, which came to ``answers``."""
+        """All exchanges since the last call belong to ``reading``, whose result is ``answers``."""
         ...
 
 
 class Listener(Protocol):
-    """Hears what passes with the sites, each from its own thread."""
+    """Receives the exchanges with the sites, each from its own thread."""
 
     def witness_of(self, site: Site, services: Sequence[str]) -> SiteListener:
-        """The listener to ``site``."""
+        """The listener for ``site``."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class PairCheck:
-    """One pair as it was read at ``at``, seconds since the epoch, and judged. ``reads``: none of an unknown family."""
+    """One pair as it was read at ``at``, seconds since the epoch, and judged. ``reads``: empty for an unknown
+    family."""
 
     readiness: Readiness
     at: float
@@ -63,15 +64,15 @@ class PairCheck:
 
     @property
     def pair(self) -> Pair:
-        """Which one."""
+        """The pair that was checked."""
         return self.readiness.pair
 
 
 def check_pairs(
     tools: Tools, inventory: Inventory, only: str | None, listener: Listener | None = None
 ) -> Iterator[PairCheck]:
-    """Each pair, or the one that is called ``only``, as soon as it is judged. Raises ``DefinitionError`` before the first
-    for a name that none has."""
+    """Each pair, or the one called ``only``, as soon as it is judged. Raises ``DefinitionError`` for a name that no
+    pair has, before the first result."""
     return (_check(tools, inventory, pair, listener) for pair in pairs_of(inventory, only))
 
 
@@ -111,7 +112,7 @@ def _read(
 
 
 def _host_keys(tools: Tools, site: Site) -> dict[str, bool] | None:
-    """By device: does the inventory or known_hosts name a key for it? None where no SSH is spoken."""
+    """By device: does the inventory or known_hosts name a key for it? None if no SSH is used."""
     parts = [part for part in site.parts if speaks_ssh(tools.registry.get(part.adapter))]
     if not parts:
         return None
@@ -128,8 +129,8 @@ def _host_keys(tools: Tools, site: Site) -> dict[str, bool] | None:
 
 
 def abilities_at(tools: Tools, inventory: Inventory, pair: Pair) -> dict[str, list[Ability]]:
-    """The procedures that are possible when each site is left, by what its adapters declare; none of an unknown
-    family."""
+    """By site, the procedures that are possible if that site is left, from the declarations of its adapters; empty for
+    an unknown family."""
     kinds = {name: tools.registry.declarations(inventory.sites[name]) for name in pair.sites}
     family = family_of(tools, inventory.sites[pair.sites[0]])
     if not family:
@@ -139,7 +140,7 @@ def abilities_at(tools: Tools, inventory: Inventory, pair: Pair) -> dict[str, li
 
 
 def store_found(tools: Tools, inventory: Inventory, found: Sequence[PairCheck], now: float) -> None:
-    """Keep what was found of each service, without secrets."""
+    """Keep the findings of each service, without secrets."""
     scrub = tools.secrets.redactor.scrub
     rows: dict[str, tuple[bool, Sequence[Finding]]] = {}
     for one in found:
@@ -154,7 +155,7 @@ def store_found(tools: Tools, inventory: Inventory, found: Sequence[PairCheck], 
 
 
 def known_checks(tools: Tools, inventory: Inventory, pairs: Sequence[Pair]) -> dict[str, LastCheck | None]:
-    """By service, what its last check found; None where it was never checked. No device is asked."""
+    """By service, the findings of its last check; None if it was never checked. No device is asked."""
     keys = {service: _key_of(inventory, pair, service) for pair in pairs for service in pair.services}
     with closing(tools.journal()) as journal:
         stored = last_checks(journal, keys.values())
@@ -162,5 +163,5 @@ def known_checks(tools: Tools, inventory: Inventory, pairs: Sequence[Pair]) -> d
 
 
 def _key_of(inventory: Inventory, pair: Pair, service: str) -> str:
-    """By what a service's last check is found again."""
+    """The key under which a service's last check is stored."""
     return service_place(service, [inventory.sites[name] for name in pair.sites])

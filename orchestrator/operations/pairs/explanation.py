@@ -1,7 +1,7 @@
-"""What each reading sent, what was answered, and what of it was understood: ``failover check --explain FILE``.
+"""The exchanges of each reading, and the part of each answer that was understood: ``failover check --explain FILE``.
 
-It listens to the readings that `check` takes anyhow, then takes those that only other commands take. The file is written
-once all of it is known, with pseudonyms for names. Must never write a name that is known as one.
+It records the readings that `check` takes anyway, then takes those that only other commands take. The file is written
+at the end, with pseudonyms for names. This module must never write a name that it knows to be one.
 """
 
 from __future__ import annotations
@@ -33,7 +33,8 @@ _OURS = frozenset({"what", "version", "at", "reading", "adapter", "verdict", "ki
 
 @dataclass(frozen=True, slots=True)
 class Explained:
-    """One reading of one site: what passed, and what it came to. ``explanation`` None: the adapter tells nothing."""
+    """One reading of one site: its exchanges, and its result. ``explanation`` None: the adapter cannot explain its
+    exchanges."""
 
     reading: str
     adapter: str
@@ -46,7 +47,7 @@ class Explained:
 
 @dataclass(slots=True)
 class SiteTold:
-    """What one site's readings sent and got, in their order: the witness of its sessions."""
+    """The exchanges of one site's readings, in order. It is the witness of the site's sessions."""
 
     site: Site
     kinds: Sequence[type[Adapter]]
@@ -59,7 +60,7 @@ class SiteTold:
         self._heard.append(exchange)
 
     def end_of(self, reading: str, answers: Mapping[str, Reading | Failure]) -> None:
-        """All that was heard since the last one belongs to ``reading``, which came to ``answers``."""
+        """All exchanges since the last call belong to ``reading``, whose result is ``answers``."""
         kind = reader_of(self.kinds, reading)
         part = self.site.parts[self.kinds.index(kind)] if kind is not None else self.site
         exchanges, self._heard = self._heard, []
@@ -78,7 +79,7 @@ class SiteTold:
 
 
 class Explaining:
-    """One explanation, under way. Raises ``DefinitionError`` where ``out`` is there already, or its directory is not."""
+    """One explanation in progress. Raises ``DefinitionError`` if ``out`` exists already, or its directory does not."""
 
     def __init__(self, tools: Tools, inventory: Inventory, out: Path) -> None:
         _refuse(out)
@@ -88,18 +89,18 @@ class Explaining:
         self._told: list[SiteTold] = []
 
     def witness_of(self, site: Site, services: Sequence[str]) -> SiteTold:
-        """The witness of what passes with ``site``."""
+        """The witness of the exchanges with ``site``."""
         kinds = [self._tools.registry.declarations(part) for part in site.parts]
         told = SiteTold(site, kinds, tuple(services))
-        self._told.append(told)  # from a thread for each site
+        self._told.append(told)  # called from a thread for each site
         return told
 
     def in_order(self) -> list[SiteTold]:
-        """What was heard of each site, by its name."""
+        """The exchanges of each site, sorted by its name."""
         return sorted(self._told, key=lambda one: (one.site.name, one.services))
 
     def finish(self, at: float, *, simulated: bool) -> dict[str, object]:
-        """Write the file, and return what is in it. Raises ``OutputLost`` and ``DefinitionError``."""
+        """Write the file, and return its content. Raises ``OutputLost`` and ``DefinitionError``."""
         sites = [_site_as_data(one) for one in self.in_order()]
         plain: dict[str, object] = {
             "what": f"failover check --explain, format {FORMAT}",
@@ -131,7 +132,7 @@ class Explaining:
 
 
 def names_in_inventory(inventory: Inventory) -> Iterator[str]:
-    """Every name, address, account and path that the inventory has of its sites, devices and services."""
+    """Every name, address, account and path of sites, devices and services in the inventory."""
     for pair in inventory.pairs:
         yield from (pair.name, *pair.services)
     for site in inventory.sites.values():
@@ -149,7 +150,8 @@ def names_in_inventory(inventory: Inventory) -> Iterator[str]:
 
 
 def _found(explanation: Explanation, heard: Exchange, words: set[str]) -> list[str]:
-    """The names in one exchange; a word of the devices is none, and no reason to tell of it as a name that stays."""
+    """The names in one exchange. A word of the devices is not a name, so it must not be listed as a name that is
+    kept."""
     return [name for name in dict.fromkeys(explanation.names_in(heard)) if name.lower() not in words]
 
 
@@ -212,7 +214,7 @@ def _exchange_as_data(one: Exchange) -> dict[str, object]:
 
 
 def _answers_as_data(one: Explained, explanation: Explanation) -> Iterator[dict[str, object]]:
-    """What was understood of each service; once for services of which it is the same."""
+    """The understood part of the answer for each service. Services with the same answer are one entry."""
     groups: list[tuple[Reading | Failure, list[str]]] = []
     for service, found in one.answers.items():
         group = next((services for known, services in groups[-1:] if known == found), None)

@@ -1,4 +1,4 @@
-"""Keeps what was read of a site, for when it is lost."""
+"""Keeps the readings of a site, for the time when it is lost."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from orchestrator.operations.runtime import Tools
 
 
 def remember(tools: Tools, site: Site, answers: Answers, services: Sequence[str], at: float) -> None:
-    """The newest is what is last known of a site once it is lost. A journal that cannot be used is the business of
-    those commands that need it."""
+    """Keep the newest readings: once a site is lost, they are its last known state. An unusable journal is ignored
+    here, because the commands that need it report it."""
     with suppress(FailoverError), closing(tools.journal()) as journal:
         store_read(journal, site, services, answers, at)

@@ -1,4 +1,4 @@
-"""Reads every service of every pair from both sites at once, again and again, and judges it."""
+"""Reads every service of every pair from both sites at the same time, repeatedly, and judges it."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from orchestrator.operations.selection import pairs_of
 
 @dataclass(frozen=True, slots=True)
 class SiteSurvey:
-    """What one site said of each service, by reading. ``unknown``: why nothing was asked of it, or empty."""
+    """The answers of one site for each service, by reading. ``unknown``: why the site was not read, or empty."""
 
     site: str
     family: str
@@ -35,8 +35,8 @@ class SiteSurvey:
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One service: the verdict on it, the figures of both sites, and what to do, or empty. ``family``: empty for one
-    that is not known."""
+    """One service: its verdict, the figures of both sites, and the remedy, or empty. ``family``: empty if it is
+    unknown."""
 
     family: str
     pair: str
@@ -58,7 +58,7 @@ class Row:
 
 @dataclass(frozen=True, slots=True)
 class Look:
-    """The pairs as they were read at one time. ``remember`` keeps what was read."""
+    """The pairs as they were read at one time. ``remember`` keeps the readings."""
 
     rows: Sequence[Row]
     held: OpenRuns
@@ -71,8 +71,8 @@ class Look:
 
 
 def looks(tools: Tools, inventory: Inventory, only: str | None) -> Iterator[Look]:
-    """The state of the pairs, or of one, read again each time; sessions stay open in between. Raises ``DefinitionError``
-    for a pair that is none."""
+    """The state of the pairs, or of one, read again for each item. Sessions stay open in between. Raises
+    ``DefinitionError`` for an unknown pair."""
     return _looks(tools, inventory, pairs_of(inventory, only))
 
 
@@ -126,7 +126,7 @@ def _rows(pair: Pair, sites: Sequence[SiteSurvey]) -> list[Row]:
 
 
 def judged(service: str, sites: Sequence[SiteSurvey]) -> tuple[str, dict[str, Figures], str]:
-    """The verdict on one service, the figures of both sites, and what to do."""
+    """The verdict on one service, the figures of both sites, and the remedy."""
     kind = needed_family(sites[0].family)
     part = status_part(kind.name)
     first, second = (end_of(kind, one.site, one.answers, service, part.readings) for one in sites)
@@ -141,12 +141,13 @@ def judged(service: str, sites: Sequence[SiteSurvey]) -> tuple[str, dict[str, Fi
 
 
 def status_part(family: str) -> StatusPart:
-    """What the table of this family shows: what it offers, or its facets."""
+    """The status table of this family: its own, or one of its facets."""
     kind = offering(family)
     return kind.status() or part_of(kind)
 
 
 def _led_on(row: Row, held: OpenRuns) -> Row:
-    """The row with the run that left it so, in place of a command that would be refused beside that run."""
+    """The row with a hint about the run that holds its service. Until that run ends, the command in the row's own hint
+    would be refused."""
     ways = held.ways_on(row.service) if row.hint else ""
     return replace(row, hint=ways) if ways else row

@@ -1,4 +1,4 @@
-"""How ``failover status`` shows a pair of a family that has no table of its own: by facets alone. Pure."""
+"""The table of ``failover status`` for a family without its own table: from facets alone. Pure."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from orchestrator.model.other_manager import worst
 
 
 def part_of(family: Family) -> StatusPart:
-    """Its readings with facets, and the columns that they fill."""
+    """The family's readings with facets, and the columns for them."""
     return StatusPart(
         family.surveyed,
         columns=("serves", "link", "backlog", "in doubt"),
@@ -41,11 +41,11 @@ def figures_of(end: End) -> dict[str, object]:
 
 
 def cells(end: Mapping[str, object]) -> list[str]:
-    """What the table shows after service and site."""
+    """The cells after service and site."""
     serves = {True: "yes", False: "no"}.get(end["serves"], "unknown")  # type: ignore[call-overload]
     link = {True: "up", False: "DOWN"}.get(end["link"], "-")  # type: ignore[call-overload]
     unit = str(end["unit"])
-    # Where clients write something is counted, so that it is not shown is unknown; a mate may have nothing to count.
+    # Where clients write, a number exists, so a missing number is unknown. A mate may have nothing to count.
     is_unknown = end["backlog"] is None and end["serves"] is True and bool(unit)
     return [serves, link, "unknown" if is_unknown else _number(end["backlog"], unit), _number(end["in_doubt"], "")]
 
@@ -57,7 +57,7 @@ def _number(value: object, unit: str) -> str:
 
 
 def row_words(end: End) -> str:
-    """``ny serves, link up, 1,200 rows queued``: one end in a line."""
+    """``ny serves, link up, 1,200 rows queued``: one end as a line."""
     if end.error:
         return f"{end.site} unknown ({end.error})"
     serves = {True: "serves", False: "does not serve", None: "does not report whether it serves"}[end.serves]

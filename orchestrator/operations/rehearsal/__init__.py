@@ -1,1 +1,1 @@
-"""Drills, and what is learnt of a pair for a simulated copy of it."""
+"""Rehearsals on a simulated copy of a pair: drills, the runs before the command, and the debriefing."""

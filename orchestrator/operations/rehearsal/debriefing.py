@@ -1,4 +1,4 @@
-"""What the record of a rehearsal and the world's account say about it afterwards."""
+"""The result of a rehearsal, from its record and from the simulated world's own account."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from simulator.world.account_figures import accounts
 
 @dataclass(frozen=True, slots=True)
 class Withdrawn:
-    """A question that was answered by the course of events, so many ``seconds`` after it was asked."""
+    """A question that became unnecessary, ``seconds`` after it was asked, so the run withdrew it."""
 
     service: str | None
     gate: str
@@ -27,9 +27,9 @@ class Withdrawn:
 
 @dataclass(frozen=True, slots=True)
 class Debriefing:
-    """``decided``: each decision, with its service. ``withdrawn``: the questions that no one had to answer. ``figures``:
-    messages lost, stranded, duplicated, out of order, and how often both sites served, by the world's own account. None
-    where the rehearsed command led no run: nothing was decided or withdrawn."""
+    """``decided``: each decision, with its service. ``withdrawn``: the questions that did not have to be answered.
+    ``figures``: messages lost, stranded, duplicated, out of order, and how often both sites served, by the world's own
+    account. ``decided`` is None if the rehearsed command led no run: nothing was decided or withdrawn."""
 
     decided: Sequence[tuple[str, DecisionReport]] | None
     withdrawn: Sequence[Withdrawn]
@@ -37,13 +37,13 @@ class Debriefing:
 
 
 def newest_run(tools: Tools) -> str | None:
-    """The name of the run that was recorded last."""
+    """The name of the newest recorded run."""
     with closing(tools.journal()) as journal:
         return _newest(journal)
 
 
 def debriefing(tools: Tools, source: Site, services: Sequence[str], *, before: str | None) -> Debriefing:
-    """About the run that the rehearsed command led; ``before``: the newest one until then."""
+    """The debriefing on the run of the rehearsed command. ``before``: the newest run before the command."""
     with closing(tools.journal()) as journal:
         run = _newest(journal)
         records = [] if run is None or run == before else list(journal.records(run))

@@ -1,6 +1,6 @@
-"""What goes wrong in a rehearsal: faults as text, written for any pair, made to fit the one that is rehearsed.
+"""The faults of a rehearsal: texts that are written for any pair, and adapted to the rehearsed pair.
 
-In a drill ``SOURCE`` and ``TARGET`` stand for the two ends of the run; the scene of the pair says which these are.
+In a drill ``SOURCE`` and ``TARGET`` are the two ends of the run. The scene of the pair replaces them by its names.
 """
 
 from __future__ import annotations
@@ -17,9 +17,9 @@ Fitted = Callable[[str], Iterable[str]]
 
 
 def drill_file(name: str, folder: str = "") -> Path:
-    """The file of a drill, by its path or by the name of one that comes with the product in this ``folder``.
+    """The file of a drill, by its path or by the name of a drill of the product in this ``folder``.
 
-    Raises ``DefinitionError`` with the names there are.
+    Raises ``DefinitionError`` with the known names.
     """
     given = Path(name)
     if given.is_file():
@@ -34,12 +34,12 @@ def drill_file(name: str, folder: str = "") -> Path:
 
 
 def _folder() -> Path:
-    """The drills of a checkout; an installed product has none of its own."""
+    """The drills of a checkout. An installed product contains no drills."""
     return Path(str(resources.files("orchestrator"))).parent / "examples" / "drills"
 
 
 def faults_for(texts: Iterable[str], fitted: Fitted) -> list[str]:
-    """The faults of ``texts`` (each one a fault or the name of a file of them), as ``fitted`` has each of them.
+    """The faults of ``texts``, adapted by ``fitted``. Each text is a fault or the name of a file of faults.
 
     Raises ``DefinitionError``, with file and line.
     """

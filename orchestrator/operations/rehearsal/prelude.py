@@ -21,7 +21,7 @@ _ATTESTED = "kept away in the rehearsal's prelude"
 
 @dataclass(frozen=True, slots=True)
 class LeadingPrelude:
-    """See ``orchestrator.family.rehearsal.Prelude``. ``inventory``: the file of the copy's."""
+    """See ``orchestrator.family.rehearsal.Prelude``. ``inventory``: the file of the copy's inventory."""
 
     tools: Tools
     clock: RehearsalClock
@@ -30,7 +30,7 @@ class LeadingPrelude:
 
     def lead(self, runbook: str, on_gate: Mapping[str, Choice]) -> None:
         """See ``Prelude``."""
-        # No thread waits for the other site: the prelude takes no time.
+        # The fleet uses no threads: the prelude takes no time.
         tools = replace(self.tools, fleet=lambda *parts: InlineFleet(*parts[:3], prompter=parts[3]))
         policy = ev.Policy(on_gate=on_gate, reasons=dict.fromkeys(on_gate, _ATTESTED))
         services, source = self.rehearsal.services, self.rehearsal.source

@@ -1,7 +1,7 @@
-"""Prepares a rehearsal: a simulated copy of the pair in a private directory, and what happens before the command.
+"""Prepares a rehearsal: a simulated copy of the pair in a private directory, and the events before the command.
 
-The rehearsed command is the real one, and is given tools of its own: another inventory, another clock, a record in the
-private directory. Nothing that belongs to a device, to a hook or to the real record is in its reach.
+The rehearsed command is the real one, with its own tools: another inventory, another clock, a record in the private
+directory. It cannot reach a device, a hook or the real record.
 """
 
 from __future__ import annotations
@@ -37,17 +37,17 @@ from orchestrator.operations.secret_references import asks_somebody
 from orchestrator.operations.selection import services_of
 from pipeline.leavings import make, remove, sweep
 
-# How many times as fast --fast is while no question is open.
+# The speed-up of --fast while no question is open.
 SPEED_UP = 10.0
 _SEEDS = 10_000
-# The directory of a rehearsal whose record is not kept is called so.
+# The prefix for the directory of a rehearsal whose record is not kept.
 _PASSING = "passing-"
 
 
 @dataclass(frozen=True, slots=True)
 class RehearsalRequest:
-    """What is to be rehearsed. ``more`` are options of the rehearsed command, as they were typed. ``offline``: no device
-    is read. ``attended``: an operator watches it, so time passes for the rehearsed command."""
+    """The request for a rehearsal. ``more``: options of the rehearsed command, as typed. ``offline``: no device is
+    read. ``attended``: an operator watches it, so time passes for the rehearsed command."""
 
     kind: RehearsedKind
     services: tuple[str, ...]
@@ -68,9 +68,9 @@ class RehearsalRequest:
 
 @dataclass(frozen=True, slots=True)
 class Rehearsing:
-    """The copy is up, and the command can be typed: with ``tools``, and the ``inventory`` of the copy in its file.
-    ``words``: what the family calls its services. ``faults``: what will go wrong. ``before``: the newest run on record
-    until then."""
+    """A rehearsal whose copy is ready for the command: with ``tools``, and the ``inventory`` file of the copy.
+    ``words``: the family's terms for its services. ``faults``: the faults to come. ``before``: the newest recorded run
+    before the command."""
 
     tools: Tools
     inventory: Path
@@ -83,11 +83,11 @@ class Rehearsing:
 
     @property
     def directory(self) -> Path:
-        """Where its record is."""
+        """The directory of its record."""
         return self.tools.state
 
     def debriefing(self) -> Debriefing:
-        """What was decided in the rehearsed command, and the outcome of the messages."""
+        """The decisions of the rehearsed command, and what happened to the messages."""
         rehearsal = self.rehearsal
         source = self.copy.sites[rehearsal.source]
         return debriefing(self.tools, source, rehearsal.services, before=self.before)
@@ -95,9 +95,9 @@ class Rehearsing:
 
 @contextmanager
 def rehearsing(tools: Tools, request: RehearsalRequest) -> Iterator[Rehearsing]:
-    """The copy of the pair, for the length of the block; its prelude is over.
+    """The copy of the pair, for the length of the block. Its prelude has ended.
 
-    Raises ``DefinitionError`` for what cannot be rehearsed, ``NotStarted`` when a run of the prelude did not end as done.
+    Raises ``DefinitionError`` if it cannot be rehearsed, ``NotStarted`` if a run of the prelude did not end as done.
     """
     rehearsal = _rehearsal(tools, request)
     family = known_family(tools, rehearsal.inventory.sites[rehearsal.source])
@@ -135,7 +135,7 @@ def _rehearsal(tools: Tools, request: RehearsalRequest) -> Rehearsal:
         request.kind,
         inventory,
         pair,
-        # What the other services of a shared pair publish is not rehearsed: the copy has those that were named.
+        # The copy has only the named services. The messages of other services of a shared pair are not rehearsed.
         tuple(services),
         _source(pair, request.site),
         Random(tools.clock.now()).randrange(1, _SEEDS) if request.seed is None else request.seed,
@@ -153,7 +153,7 @@ def _source(pair: Pair, site: str | None) -> str:
 
 
 def _unread(inventory: Inventory, pair: Pair, *, offline: bool) -> dict[str, str]:
-    """The sites whose devices a rehearsal does not read, with the reason: it asks for no secret."""
+    """The sites whose devices a rehearsal does not read, with the reason. A rehearsal never asks for a secret."""
     if offline:
         return dict.fromkeys(pair.sites, "--offline")
     typed = [name for name in pair.sites if asks_somebody(inventory.sites[name])]
@@ -173,7 +173,8 @@ def _scene_maker(family: str) -> MakeScene:
 
 @contextmanager
 def _private_directory(tools: Tools, *, keep: bool) -> Iterator[Path]:
-    """For the record of the rehearsal; removed afterwards unless it is to be kept, and so is what killed ones left."""
+    """A directory for the record of the rehearsal. It is removed afterwards unless it is kept. Directories that killed
+    rehearsals left are removed too."""
     parent = tools.folder("rehearsals")
     sweep(parent, f"{_PASSING}*")
     if keep:
@@ -187,7 +188,7 @@ def _private_directory(tools: Tools, *, keep: bool) -> Iterator[Path]:
 
 
 def _own_tools(tools: Tools, request: RehearsalRequest, directory: Path) -> tuple[Tools, VirtualClock | ScaledClock]:
-    # With no operator to watch it, --fast lets all of it pass at once.
+    # Without an operator to watch it, --fast plays the whole rehearsal at once.
     at_once = request.fast and not request.attended
     clock = VirtualClock(tools.clock.now()) if at_once else ScaledClock(tools.clock)
     own = replace(tools, state=directory, clock=clock, fleet=_fleet)
@@ -202,7 +203,7 @@ def _fleet(adapters: Mapping[Side, Adapter], permit: Permit, clock: Clock, promp
 
 
 class Unhurried:
-    """Asks an operator; until the answer, time runs as it does outside."""
+    """Asks an operator. Until the answer, time runs at its real speed."""
 
     def __init__(self, prompter: Prompter, clock: ScaledClock) -> None:
         self._prompter, self._clock = prompter, clock
@@ -218,7 +219,7 @@ class Unhurried:
 
 
 def inventory_text(inventory: Inventory) -> str:
-    """As a file has it; JSON is YAML."""
+    """The inventory as the text of a file. JSON is valid YAML."""
     plain = inventory.model_dump(mode="json", exclude_defaults=True)
     for site in plain["sites"].values():
         site.pop("name", None)

@@ -1,1 +1,1 @@
-"""Plans of runs, and what people are asked to agree to."""
+"""Plans of runs, their approval, and the commands that lead, follow and change a run."""

@@ -1,6 +1,5 @@
-"""What a person is asked to agree to, whole: the plan as it is stored, every command that it would send, and where its
-procedure is not the shipped one. No device is spoken to: whoever approves needs no access to any.
-"""
+"""The complete plan that a person is asked to approve: the plan as stored, every command that it would send, and the
+differences between its procedure and the shipped one. No device is asked, so an approver needs no access to devices."""
 
 from __future__ import annotations
 
@@ -33,19 +32,19 @@ _LANES_IN_FULL = 5
 
 
 class Unread(ReadOnly):
-    """A site as its adapters declare it, of which nothing is read."""
+    """A site as its adapters declare it. It is never read."""
 
     def __init__(self, declared: type[Adapter]) -> None:
         self.readings = with_made_readings(declared.readings)
         self.actions = declared.actions
 
     def probe(self, reading: str, services: Sequence[str]) -> Mapping[str, Reading | Failure]:
-        """Nothing: a plan is shown, and no site is asked."""
+        """A failure for each service: showing a plan asks no site."""
         return dict.fromkeys(services, Failure(kind="NotAsked", text="not read"))
 
 
 def what_is_asked(tools: Tools, name: str, run: Run, created: ev.RunCreated, *, whole: bool) -> Iterator[str]:
-    """The plan for who is to agree to it; ``whole``: with every service and every condition."""
+    """The plan for an approver. ``whole``: with every service and every condition."""
     sought = run.approvals.sought
     plan = run.plan if sought is None else asked_about(run.plan, sought)
     marker = "SIMULATED  " if plan.simulated else ""
@@ -67,7 +66,7 @@ def what_is_asked(tools: Tools, name: str, run: Run, created: ev.RunCreated, *, 
 
 
 def as_data(tools: Tools, name: str, run: Run, created: ev.RunCreated) -> dict[str, Any]:
-    """The same for machines."""
+    """The plan for an approver, for machines."""
     sought = run.approvals.sought
     plan = run.plan if sought is None else asked_about(run.plan, sought)
     shipped = shipped_like(plan.runbook)
@@ -122,7 +121,7 @@ def _differences(plan: ev.Plan, shipped: Any) -> list[str]:
 
 
 def _lanes(tools: Tools, plan: ev.Plan) -> list[LanePreview]:
-    """Each service's steps, as the dry run has them. Raises ``DefinitionError`` where an adapter is not installed."""
+    """The steps of each service, as in the dry run. Raises ``DefinitionError`` if an adapter is not installed."""
     return preview(plan, _declared(tools, plan), tools.clock)
 
 
@@ -163,14 +162,14 @@ def _word(command: CommandAhead) -> str:
 
 
 def _on_items(step: Step) -> Iterator[str]:
-    """What a step does to each of the items that are listed when it comes to it."""
+    """The action of a step on each of the items that are listed when the step starts."""
     assert step.do is not None  # by the runbook's model
     choices = " or ".join(step.decide.choices) if step.decide is not None else "as decided"
     yield f"       {'each':<9} {step.do.action}, once for each that is listed then: {choices}"
 
 
 def _on_decided(tools: Tools, plan: ev.Plan, service: str, step: Step) -> Iterator[str]:
-    """What a step sends for each item that is decided in advance, if it is listed then."""
+    """The commands of a step for each item that is decided in advance, sent if the item is listed then."""
     assert step.do is not None  # by the runbook's model
     spec = _declared(tools, plan)[step.do.on].actions[step.do.action]
     name = Item.argument if step.for_each is None else item_argument(step.for_each.reading, plan.runbook.family)
@@ -195,7 +194,7 @@ def _decided(plan: ev.Plan) -> Iterator[str]:
 
 
 def _left_open(plan: ev.Plan) -> Iterator[str]:
-    """The questions that the procedure may put, and who answers them if no one has in advance."""
+    """The questions of the procedure that are not answered in advance, and who answers them."""
     questions: dict[str, tuple[str, ...]] = {}
     for step in plan.runbook.steps:
         for rule in (step.when_guard_breaks, step.when_stalled, step.ask, step.decide):

@@ -1,4 +1,4 @@
-"""What a person answers, as it was typed."""
+"""The answers of a person, as they were typed."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Decision:
-    """An answer to a question. ``services`` empty: for every lane that asks it."""
+    """An answer to a question. Empty ``services``: for every lane that asks it."""
 
     gate: str
     choice: str
@@ -23,7 +23,7 @@ class Decision:
 
 @dataclass(frozen=True, slots=True)
 class Answers:
-    """What is answered with ``resume``: the options of families, by flag, and ``--on-stall``."""
+    """The answers given with ``resume``: the options of families, by flag, and ``--on-stall``."""
 
     given: Given
     on_stall: str | None

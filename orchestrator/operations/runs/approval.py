@@ -1,4 +1,4 @@
-"""Approval of a plan: what it takes to start, and the words that people say about it, which a request carries."""
+"""Approval of a plan: the approvals that it needs to start, and the requests with people's answers (``Word``)."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ HOW_TO_SIGN = (
 
 @dataclass(frozen=True, slots=True)
 class Eyes:
-    """How many others have to agree, as it was typed; ``command`` is what policies call the command."""
+    """The number of other people who must approve, as typed. ``command``: the name of the command in policies."""
 
     command: ApprovedCommand
     by: int | None = None
@@ -40,8 +40,9 @@ class Eyes:
 
 
 def with_approval(tools: Tools, plan: ev.Plan, eyes: Eyes) -> ev.Plan:
-    """The plan with what it takes to start: what the inventory's policy, those that its services had before, and this
-    machine's ask for, and what was typed, if that is more. A rehearsal needs no one."""
+    """The plan with the approvals that it needs to start. The strictest values from these sources hold: the policies of
+    the inventory, of the services' earlier inventories and of this machine, and the typed options. A rehearsal needs no
+    approval."""
     if tools.is_rehearsal:
         return plan
     typed = None if eyes.within is None else _within(eyes.within)
@@ -83,10 +84,10 @@ def _dropped(count: int, needed: int) -> str:
 
 
 def terms_of(approvers: Approvers, plan: ev.Plan, requester: str) -> ev.ApprovalRule | None:
-    """What this machine's policy asks of the stored ``plan`` that ``requester`` asked for, where that is more than the
-    plan has; None where nothing is to change.
+    """The approvals that this machine's policy requires for the stored ``plan`` of ``requester``; None if the plan
+    already requires them.
 
-    Raises ``NotStarted`` for a plan that takes signed words, on a machine that knows no approver.
+    Raises ``NotStarted`` for a plan that requires signed approvals, on a machine that knows no approver.
     """
     rule = plan.approval
     if rule is not None and rule.signed and approvers.policy is None:
@@ -109,7 +110,7 @@ def terms_of(approvers: Approvers, plan: ev.Plan, requester: str) -> ev.Approval
 
 
 def _within(text: str) -> float:
-    """Seconds that people have, as typed; what a policy says may be less."""
+    """The time limit for approvals in seconds, as typed. A policy may set a shorter one."""
     try:
         typed = parse_duration(text)
     except ValueError as error:
@@ -129,8 +130,8 @@ def _see_glass(rule: ev.ApprovalRule, reason: str) -> None:
 
 
 def word_on(tools: Tools, run: str, digest: str, word: Word, reason: str) -> ApprovalRequest:
-    """The request that tells the process that leads ``run`` what this account says about the plan with this digest, with
-    the signature of its key, if it has one."""
+    """The request with this account's answer to the plan with this digest, for the process that leads ``run``. It is
+    signed if this account has a key."""
     at = int(tools.clock.now())
     signature = signature_of(tools, approval_statement(run, digest, word, at), at)
     return ApprovalRequest(
@@ -146,7 +147,7 @@ def word_on(tools: Tools, run: str, digest: str, word: Word, reason: str) -> App
 
 
 def signature_of(tools: Tools, statement: bytes, at: int) -> dict[str, Any]:
-    """What a request says of its signature; nothing where this account has no key."""
+    """The fields of a request for its signature; empty if this account has no key."""
     signer = tools.signer()
     if signer is None:
         return {}
@@ -155,7 +156,7 @@ def signature_of(tools: Tools, statement: bytes, at: int) -> dict[str, Any]:
 
 
 def break_the_glass(tools: Tools, journal: Journal, run: str, plan: ev.Plan, reason: str) -> None:
-    """Let ``run``, whose stored plan this is, start without the approvals that it asks for, if it asks for any."""
+    """Let ``run`` start without the approvals that it requires, if it requires any. ``plan``: its stored plan."""
     if plan.approval is not None:
         journal.ask(run, word_on(tools, run, plan.digest, "break-glass", reason))
 
@@ -163,12 +164,13 @@ def break_the_glass(tools: Tools, journal: Journal, run: str, plan: ev.Plan, rea
 def folded_with_creation(journal: Journal, name: str) -> tuple[Run, ev.RunCreated]:
     records = list(journal.records(name))
     created = records[0].event
-    assert isinstance(created, ev.RunCreated)  # or the fold would have refused it
+    assert isinstance(created, ev.RunCreated)  # otherwise the fold would have refused it
     return fold(records), created
 
 
 def see_that_it_counts(tools: Tools, name: str, run: Run, request: ApprovalRequest) -> None:
-    """The process that leads the run judges by the same rules; who types is told at once."""
+    """Tell the person who types at once whether the answer counts: the process that leads the run uses the same rules.
+    Raises ``DefinitionError`` if it does not count."""
     approvers, rule = tools.approvers(), run.plan.approval
     signed = request.signed
     signer = ""
@@ -176,7 +178,7 @@ def see_that_it_counts(tools: Tools, name: str, run: Run, request: ApprovalReque
         statement = approval_statement(name, request.plan, request.choice, signed.at)
         signer = approvers.signer_of(statement, signed)
     if rule is not None and rule.signed and approvers.policy is None and signed is not None:
-        signer = request.by  # who leads the run knows the approvers; this machine does not
+        signer = request.by  # the process that leads the run knows the approvers; this machine does not
     events = record_vote(run.plan, run.approvals, request, tools.clock.now(), signer=signer)
     if not events:
         raise DefinitionError(f"run {name} waits for no approval", hint=f"see `failover runs show {name}`")

@@ -1,4 +1,5 @@
-"""A run that continues in the background: a separate process leads it, and outlives this one and its terminal.
+"""A run that continues in the background: a separate process leads it, and continues when this one and its terminal
+end.
 
 The run counts as started only once that process leads it: a fail-over that no process leads must be reported.
 """
@@ -39,10 +40,10 @@ class InBackground:
 
 
 def begin(tools: Tools, request: Request, say: Callable[[str], None]) -> InBackground:
-    """Start the run that is asked for, and return once another process leads it. ``say`` hears what is waited for.
+    """Start the requested run, and return once another process leads it. ``say`` is told the reason of a wait.
 
-    Raises ``DefinitionError`` when a secret would have to be typed, ``NotStarted`` when no session can be made,
-    ``KeyUsed``, and ``JournalUnavailable`` when the other process ended before it led the run.
+    Raises ``DefinitionError`` if a secret would have to be typed, ``NotStarted`` if no session can be opened,
+    ``KeyUsed``, and ``JournalUnavailable`` if the other process ended before it led the run.
     """
     plan = recordable(request.plan)
     if any(asks_somebody(site) for site in plan.inventory.sites.values()):
@@ -79,7 +80,7 @@ def _log_file(tools: Tools, run: str) -> Path:
 
 
 def _start(run: str, log: Path) -> subprocess.Popen[bytes]:
-    """The other process: the same program, in a separate session, with its own place for what it prints."""
+    """Start the other process: the same program, in a separate session, with its output in ``log``."""
     with log.open("ab") as paper:
         return subprocess.Popen(
             module("orchestrator.cli", "resume", run, "--json"),
@@ -92,7 +93,7 @@ def _start(run: str, log: Path) -> subprocess.Popen[bytes]:
 
 
 def _await_leader(tools: Tools, journal: Journal, run: str, epoch: int, leader: subprocess.Popen[bytes]) -> RunRow:
-    """The run's row as soon as another process has led it, or the other process has ended."""
+    """The run's row as soon as another process has led the run, or that process has ended."""
     while True:
         gone = leader.poll() is not None
         row = journal.insist(lambda: journal.row(run))

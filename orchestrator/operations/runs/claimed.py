@@ -11,7 +11,7 @@ from orchestrator.operations.runtime import Tools
 
 
 def is_paused(tools: Tools, plan: ev.Plan) -> bool:
-    """Is an unfinished run paused that has a service of ``plan``? The operator who paused it stops the operation too."""
+    """Is an unfinished run with a service of ``plan`` paused? The operator who paused it also stops the operation."""
     with closing(tools.journal()) as journal:
         claimed = claims(journal)
         owners = {claimed.get(service_key(plan, service)) for service in plan.services}

@@ -1,4 +1,4 @@
-"""Where two documents of the same kind differ, a line a place: ``steps.drain.hold: 5s -> 0s``."""
+"""The differences of two documents of the same kind, one line for each place: ``steps.drain.hold: 5s -> 0s``."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from typing import Any
 
 
 def differences(one: Any, other: Any, place: str = "") -> Iterator[str]:
-    """Every place where ``one`` and ``other``, values as of JSON, are not the same, in the order of ``one``. Items of a
-    list are known by their ``id``, if they have one, else by their position."""
+    """Every difference between ``one`` and ``other``, values as in JSON, in the order of ``one``. Items of a list are
+    matched by their ``id``, if they have one, else by their position."""
     if isinstance(one, Mapping) and isinstance(other, Mapping):
         for key in dict.fromkeys([*one, *other]):
             yield from _at(one, other, key, f"{place}.{key}" if place else str(key))

@@ -1,7 +1,7 @@
-"""What the fence plan of a failed site means for the plan of a run: which question, and who answers it.
+"""The effect of a failed site's fence plan on the plan of a run: the text of the question, and who answers it.
 
-The plan is the operator's, written before the day (docs/sources/solace-procedure.md, uncontrolled 2); nothing here
-thinks of another way.
+The operator wrote the fence plan in advance (docs/sources/solace-procedure.md, uncontrolled 2). This module never
+chooses another way.
 """
 
 from __future__ import annotations
@@ -14,7 +14,8 @@ _UNFENCED = "unfenced"
 
 
 def with_instructions(plan: ev.Plan) -> ev.Plan:
-    """The plan with what the fence plan wants a person to do, in the question whether the failed site is fenced."""
+    """The plan with the fence plan's instruction for a person, added to the question whether the failed site is
+    fenced."""
     site = plan.inventory.sites[plan.source]
     option = site.fenced_by("attest")
     if option is None:
@@ -30,7 +31,7 @@ def _with(step: Step, more: str) -> Step:
 
 
 def see_answered(plan: ev.Plan) -> None:
-    """Raise ``DefinitionError`` when the runbook is certain to ask something that no one has answered in advance."""
+    """Raise ``DefinitionError`` if the runbook is certain to ask a question that is not answered in advance."""
     gates = [step.ask.gate for step in plan.runbook.steps if step.ask is not None and not step.only_if]
     for gate in gates:
         if gate not in plan.policy.on_gate and gate in _UNANSWERED:
@@ -38,7 +39,7 @@ def see_answered(plan: ev.Plan) -> None:
             raise DefinitionError(sentence, hint=hint)
 
 
-# What is wrong when no one answers a gate in advance, and how it is answered.
+# By gate: the error if the gate is not answered in advance, and how to answer it.
 _UNANSWERED = {
     "data-loss": (
         "no operator accepts that messages are missing at the target: the link is asynchronous, so its recovery point is "

@@ -1,4 +1,4 @@
-"""Follows a run that another process leads, from its record. Reads only."""
+"""Follows a run that another process leads, from its record. It only reads."""
 
 from __future__ import annotations
 
@@ -14,8 +14,10 @@ _CHECKED_EVERY = 0.3
 
 
 def follow(tools: Tools, journal: Journal, name: str) -> Iterator[tuple[ev.Record, Run, bool]]:
-    """Each record of the run, with the state that it leads to, and whether it is news: recorded since this was called.
-    Ends when the run is finished or paused, or no process leads it any more."""
+    """Each record of the run, the state after it, and whether it is new: recorded after this call.
+
+    It ends when the run is finished or paused, or no process leads it any more.
+    """
     row = journal.row(name)
     records = journal.records(name)
     first = next(records)

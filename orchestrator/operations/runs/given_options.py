@@ -1,4 +1,4 @@
-"""The options of families, as they were typed: whose they are, and which decisions they make in advance."""
+"""The typed options of families: the family of each, and the decisions that they make in advance."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from orchestrator.model.runbook import Choice, Runbook
 from orchestrator.model.transactions import TransactionDecisions
 from orchestrator.operations.runtime import checked_text
 
-# The questions that an option answers, and what another family calls them.
+# A question that an option answers, its name in another family, and the option.
 _BEFOREHAND = (
     ("bridge-lost", "link-lost", "--on-bridge-loss"),
     ("link-lost", "bridge-lost", "--on-bridge-loss"),
@@ -24,8 +24,9 @@ _BEFOREHAND = (
 
 
 def options_meant(family: str, kind: Kind, given: Given) -> Sequence[MoveOption]:
-    """The options that were ``given``, as ``family`` means them; where it is not known (empty), as the first that has
-    them. Raises ``DefinitionError`` for one that means nothing for this family, or lacks another one."""
+    """The options that were ``given``, as ``family`` defines them; if the family is unknown (empty), as the first
+    family that has them. Raises ``DefinitionError`` for an option that this family does not have, or that lacks another
+    option."""
     return _meant(options_of_all(kind), family, given) if given else ()
 
 
@@ -48,7 +49,8 @@ def _meant(offered: Offered, family: str, given: Given) -> Sequence[MoveOption]:
 def policy_given(
     options: Sequence[MoveOption], given: Given, on_stall: str | None, *, attended: bool, who: ev.Who
 ) -> ev.Policy:
-    """The decisions that these options make in advance. ``who`` types them. Raises ``DefinitionError``."""
+    """The decisions that these options make in advance. ``who``: the person who typed them. Raises
+    ``DefinitionError``."""
     on_gate: dict[str, Choice] = {}
     reasons: dict[str, str] = {}
     transactions: Mapping[str, ev.Ruling] = {}
@@ -69,8 +71,8 @@ def policy_given(
 def answers_given(
     given: Given, on_stall: str | None, runbook: Runbook, *, attended: bool, who: ev.Who
 ) -> tuple[ev.Policy, Collection[str]]:
-    """The decisions that options of ``resume`` make for a run, and the gates on items that an operator is asked about
-    again: those for which a file was given, or ``ask``. ``who`` types it. Raises ``DefinitionError``."""
+    """The decisions that options of ``resume`` make for a run, and the gates on items that an operator is asked again:
+    those with a file, or ``ask``. ``who``: the person who typed them. Raises ``DefinitionError``."""
     family = runbook.family if family_called(runbook.family) is not None else ""  # an operator's own procedure
     options = _meant(answers_of_all(), family, given) if given else ()
     policy = as_asked(policy_given(options, given, on_stall, attended=attended, who=who), runbook)
@@ -79,7 +81,7 @@ def answers_given(
 
 
 def as_asked(policy: ev.Policy, runbook: Runbook) -> ev.Policy:
-    """The policy in the words of the runbook: what one family calls a bridge, another one calls a link.
+    """The policy with the runbook's own names of the questions: one family's bridge is another family's link.
 
     Raises ``DefinitionError`` for an answer to a question that the runbook never asks.
     """
@@ -104,7 +106,7 @@ def as_asked(policy: ev.Policy, runbook: Runbook) -> ev.Policy:
 def _decided(
     option: MoveOption, value: str, *, attended: bool, who: ev.Who
 ) -> tuple[Mapping[str, Choice], Mapping[str, ev.Ruling]]:
-    """What ``ask``, ``stop``, ``revert`` or a file decides about the items of the option's gate."""
+    """The decisions of ``ask``, ``stop``, ``revert`` or a file about the items of the option's gate."""
     gate, flag = option.decides, option.flag
     if value == "ask" and not attended:
         raise DefinitionError(

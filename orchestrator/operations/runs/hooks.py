@@ -1,4 +1,5 @@
-"""Tells the hooks of a run while this process leads it, and says what they could not be told."""
+"""Sends the events of a run to its hooks while this process leads the run, and reports events that were not
+delivered."""
 
 from __future__ import annotations
 
@@ -21,13 +22,13 @@ from orchestrator.operations.runtime import Tools
 if TYPE_CHECKING:
     from orchestrator.notifications.webhook import Poster
 
-# How long the end of a run waits for its hooks, and how long it does so silently, seconds.
+# How long the end of a run waits for its hooks, and how long of that without a message, seconds.
 END_WITHIN = 10.0
 _SAY_AFTER = 1.0
 
 
 def office_of(tools: Tools) -> Office:
-    """What couriers work with in this process."""
+    """The resources of couriers in this process."""
 
     def poster() -> Poster:
         from adapters.http.webhook import WebhookPoster
@@ -43,8 +44,8 @@ def hooks_of(tools: Tools, plan: ev.Plan, run: str) -> Hooks:
 
 
 def dropped_of(tools: Tools, outbox: Outbox, run: str, hook: str | None) -> list[Owed]:
-    """Give up what a run owes to ``hook``, or to all. Raises ``LeaseHeld`` while a process leads it, ``DefinitionError``
-    for no such hook."""
+    """Drop the undelivered events of a run for ``hook``, or for all hooks. Raises ``LeaseHeld`` while a process leads
+    the run, ``DefinitionError`` for an unknown hook."""
     known = [one.name for one in outbox.plan(run).inventory.hooks]
     if hook is not None and hook not in known:
         hint = f"it has: {', '.join(known)}" if known else "it has none"
@@ -56,9 +57,10 @@ def dropped_of(tools: Tools, outbox: Outbox, run: str, hook: str | None) -> list
 
 @contextmanager
 def telling(hooks: Hooks, journal: Journal, run: str, tell: Callable[[str], object]) -> Iterator[None]:
-    """Tell ``hooks`` while the block leads ``run``; then give them a little time for the rest, and ``tell`` what is left.
+    """Send events to ``hooks`` while the block leads ``run``. Afterwards wait a short time, and ``tell`` which events
+    are left.
 
-    A block that raises is not waited for: what is left stays in the outbox.
+    After a block that raises there is no wait: undelivered events stay in the outbox.
     """
     outbox = Outbox(journal)
     hooks.start(with_backlog=_others_are_behind(outbox, run))
@@ -98,4 +100,4 @@ def _others_are_behind(outbox: Outbox, run: str) -> bool:
     try:
         return any(behind.run != run for behind in outbox.behind())
     except JournalError:
-        return False  # the engine meets it too, and reports it
+        return False  # the engine gets the same error, and reports it

@@ -1,4 +1,4 @@
-"""``--idempotency-key``: who asks twice gets the first run's result, and never a second run."""
+"""``--idempotency-key``: a repeated request gets the first run's result, and never a second run."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from orchestrator.operations.runs.plan import recordable
 from orchestrator.operations.runtime import Tools, checked_text
 
 KEY_LENGTH_MAX = 200
-# How often a run is checked that another process leads.
+# The pause between checks of a run that another process leads.
 _CHECKED_EVERY_S = 0.5
 
 
 def checked_key(text: str) -> str:
-    """The key as it was typed. Raises ``DefinitionError`` for one that is empty, too long, or no plain text."""
+    """The key as it was typed. Raises ``DefinitionError`` for a key that is empty, too long, or no plain text."""
     key = checked_text(text, "--idempotency-key")
     if not 0 < len(key) <= KEY_LENGTH_MAX or not key.isprintable():
         raise DefinitionError(f"--idempotency-key takes 1 to {KEY_LENGTH_MAX} characters, without control characters")
@@ -29,7 +29,7 @@ def checked_key(text: str) -> str:
 
 
 def what_was_asked(tools: Tools, plan: ev.Plan, options: Mapping[str, object]) -> Mapping[str, str]:
-    """All that a key stands for, part by part, without a secret. ``options``: what no field of the plan holds."""
+    """The whole request of a key, part by part, without secrets. ``options``: those that no field of the plan holds."""
     scrub = tools.secrets.redactor.scrub
     plain = scrub_free_texts(scrub)(recordable(plan).model_dump_json())
     said = {name: scrub(json.dumps(value)) for name, value in options.items() if value}
@@ -37,8 +37,8 @@ def what_was_asked(tools: Tools, plan: ev.Plan, options: Mapping[str, object]) -
 
 
 def first_run(journal: Journal, asked: Mapping[str, str], key: str) -> str | None:
-    """The run that ``key`` has started; None when there is none yet. Raises ``DefinitionError`` when something else than
-    ``asked`` was asked with the key before."""
+    """The run that ``key`` has started; None if there is none yet. Raises ``DefinitionError`` if the key was used for a
+    request that differs from ``asked``."""
     used = run_of_key(journal, key)
     if used is None:
         return None

@@ -1,4 +1,4 @@
-"""What a person can do about a run that is not finished: answer it, ask for its end, resume it, agree to it."""
+"""The actions of a person on an unfinished run: answer it, abort it, resume it, approve it."""
 
 from __future__ import annotations
 
@@ -25,14 +25,14 @@ from orchestrator.reports.abort import AbortVerdict, has_answered, verdict_on_ab
 from orchestrator.reports.document import RunReport
 from orchestrator.reports.report import build
 
-# How long the process that leads a run has to answer an abort, how long to roll back, and how often it is checked.
-_ITEMS = 3  # so many are named
+# How long the process that leads a run has to answer an abort, how long to roll back, and the pause between checks.
+_ITEMS = 3  # at most so many are named in an error
 _ANSWERED_WITHIN, _ROLLED_BACK_WITHIN, _CHECKED_EVERY = LEASE_SECONDS + CLOCKS_APART, 60.0, 0.5
 
 
 @dataclass(frozen=True, slots=True)
 class Noted:
-    """A decision that was left for the process that leads the run, or for the one that will."""
+    """A decision that was left for the process that leads the run, now or later."""
 
     name: str
     run: Run
@@ -41,26 +41,27 @@ class Noted:
 
 
 class Answered(NamedTuple):
-    """What the process that leads a run made of an abort, and the same in words."""
+    """The result of an abort by the process that leads the run, and the same in words."""
 
     verdict: AbortVerdict
     words: str
 
 
 def policy_of(tools: Tools, run: Run, answers: Answers) -> ev.Policy:
-    """The policy under which ``run`` is resumed: its own, and the ``answers`` given now. Raises ``DefinitionError``."""
+    """The policy for resuming ``run``: its own, with the ``answers`` given now. Raises ``DefinitionError``."""
     given, asked_again = answers_given(
         answers.given, answers.on_stall, run.plan.runbook, attended=answers.is_attended, who=tools.who()
     )
-    # With decisions at hand an operator is asked about the others; with no operator the run stops at them as before.
+    # If decisions are given, an operator is asked about the other items. Without an operator, the run stops at them as
+    # before.
     known = {gate: choice for gate, choice in run.plan.policy.on_gate.items() if gate not in asked_again}
     transactions = {**run.plan.policy.transactions, **given.transactions}
     return run.plan.policy.model_copy(update={"on_gate": {**known, **given.on_gate}, "transactions": transactions})
 
 
 def ask_for_abort(tools: Tools, journal: Journal, name: str, asked: ev.AbortAsked) -> Answered | None:
-    """The outcome of asking the process that leads the run to roll it back. None: no process leads it, or it is gone
-    without an answer, so that whoever asks may carry it out."""
+    """Ask the process that leads the run to roll it back, and return the result. None: no process leads the run, or it
+    ended without an answer. Then the caller may carry out the abort."""
     if not _is_led(tools, journal, name):
         return None
     journal.ask(name, AbortRequest(reason=asked.reason, **tools.who()._asdict()))
@@ -75,7 +76,7 @@ def ask_for_abort(tools: Tools, journal: Journal, name: str, asked: ev.AbortAske
 
 
 def _await_answer(tools: Tools, journal: Journal, name: str) -> RunReport:
-    """The report of a run that another process leads, once that has answered an abort, or did not in time."""
+    """The report of a run that another process leads, after its answer to an abort, or after the time limit."""
     since = tools.clock.now()
     seq, report = journal.row(name).seq, build(journal.records(name))
     while _is_led(tools, journal, name) and not all(has_answered(lane) for lane in report.lanes):
@@ -89,7 +90,7 @@ def _await_answer(tools: Tools, journal: Journal, name: str) -> RunReport:
 
 
 def note_decision(tools: Tools, journal: Journal, name: str | None, decision: Decision) -> Noted:
-    """Leave an answer for the process that leads the run, or for the one that will. Raises ``DefinitionError``."""
+    """Leave an answer for the process that leads the run, now or later. Raises ``DefinitionError``."""
     run_name = find_open_run(journal, name, "decide")
     records = list(journal.records(run_name))
     run = fold(records)
@@ -102,8 +103,8 @@ def note_decision(tools: Tools, journal: Journal, name: str | None, decision: De
 def _signed(
     tools: Tools, name: str, run: Run, records: Sequence[ev.Record], decision: Decision, service: str
 ) -> DecideRequest:
-    """The answer for one service as a request; signed where the run takes signed words. Raises ``DefinitionError`` for
-    one that would not count."""
+    """The answer for one service as a request, signed if the run requires signed answers. Raises ``DefinitionError``
+    for an answer that would not count."""
     request = DecideRequest(
         lane=service,
         gate=decision.gate,
@@ -116,7 +117,7 @@ def _signed(
     if run.plan.approval is None or not run.plan.approval.signed:
         return request
     gate = run.lanes[service].open_gate(decision.gate, decision.item)
-    assert gate is not None  # it is one of those that ask
+    assert gate is not None  # ``service`` is one of those that ask
     at, approvers = int(tools.clock.now()), tools.approvers()
     number = question_number(records, service, gate)
     signature = signature_of(tools, decision_statement(name, run.plan.digest, number, decision.choice, at), at)
@@ -128,7 +129,7 @@ def _signed(
 
 
 def _asked(name: str, run: Run, decision: Decision) -> list[str]:
-    """The services whose lanes ask this. Raises ``DefinitionError`` for a question or an answer that is none."""
+    """The services whose lanes ask this. Raises ``DefinitionError`` for an unknown question or an invalid answer."""
     asked = []
     for lane in run.lanes.values():
         question = lane.open_gate(decision.gate, decision.item)
@@ -150,20 +151,20 @@ def _asked(name: str, run: Run, decision: Decision) -> list[str]:
 
 
 def plan_asked_about(run: Run) -> str:
-    """The digest of the plan that a word of approval is about."""
+    """The digest of the plan that an approval is about."""
     sought = run.approvals.sought
     return run.plan.digest if sought is None else asked_about(run.plan, sought).digest
 
 
 def word_that_counts(tools: Tools, name: str, run: Run, word: Word, reason: str) -> ApprovalRequest:
-    """This account's word on the plan of a run, not left yet. Raises ``DefinitionError`` for one that would not count."""
+    """This account's answer to the plan of a run, not sent yet. Raises ``DefinitionError`` if it would not count."""
     request = word_on(tools, name, plan_asked_about(run), word, reason)
     see_that_it_counts(tools, name, run, request)
     return request
 
 
 def leave_word(tools: Tools, journal: Journal, name: str, request: ApprovalRequest) -> bool:
-    """Leave a word for the process that leads the run. Does one lead it now?"""
+    """Leave the request for the process that leads the run. Returns whether a process leads it now."""
     journal.ask(name, request)
     return _is_led(tools, journal, name)
 

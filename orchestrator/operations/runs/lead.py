@@ -1,6 +1,6 @@
 """Leads a run, new or from its record: lease, dispatch to the sites, hooks, engine.
 
-Who calls this shows the run and answers its questions: as observers and as a desk.
+The caller shows the run and answers its questions: through observers and a desk.
 """
 
 from __future__ import annotations
@@ -33,8 +33,8 @@ from orchestrator.version import VERSION
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """A new run of ``plan``. ``key``: the caller's own name for it, and ``asked`` all that it stands for
-    (``idempotency``). ``break_glass``: why it starts without the approvals that the plan asks for."""
+    """A new run of ``plan``. ``key``: the caller's own name for it. ``asked``: the whole request of the key
+    (``idempotency``). ``break_glass``: why it starts without the approvals that the plan requires."""
 
     plan: ev.Plan
     key: str | None = None
@@ -44,8 +44,8 @@ class Request:
 
 @dataclass(frozen=True, slots=True)
 class Leadership:
-    """A run that this process may lead now. ``plan`` is the run's, with the secrets that its record does not have.
-    ``first``: the record that it starts with, where it is new."""
+    """A run that this process may lead now. ``plan``: the run's plan, with the secrets that its record does not have.
+    ``first``: the first record of a new run."""
 
     held: Held
     plan: ev.Plan
@@ -55,19 +55,19 @@ class Leadership:
 
     @property
     def name(self) -> str:
-        """The run's."""
+        """The name of the run."""
         return self.held.lease.run
 
 
 def begin_run(tools: Tools, journal: Journal, request: Request) -> Leadership:
-    """Record a run and hold its lease. Raises ``KeyUsed`` if the key has started one, ``NotStarted`` when no session
-    can be made, ``LeaseHeld``."""
+    """Record a run and hold its lease. Raises ``KeyUsed`` if the key has started one, ``NotStarted`` if no session can
+    be opened, ``LeaseHeld``."""
     plan = with_predictions(tools, request.plan)
     # Sessions first: a wrong password or host key must not leave a run behind.
     with tools.adapters(plan):
         pass
     if not tools.is_rehearsal:
-        # Its inventory's approval policy is its services' from now on.
+        # From now on the approval policy of its inventory is kept for its services.
         keep(journal, plan)
     created = ev.RunCreated(plan=recordable(plan), version=VERSION, **tools.who()._asdict())
     now = tools.clock.now()
@@ -76,7 +76,7 @@ def begin_run(tools: Tools, journal: Journal, request: Request) -> Leadership:
     )
     first = ev.Record(run=held.lease.run, seq=1, at=now, lane=None, event=created)
     if plan.approval is not None:
-        # What people agree to is what is stored: read again, in case a free text in it was redacted on its way.
+        # People approve the stored plan. So it is read again, in case a free text in it was redacted.
         held = held._replace(run=fold(journal.records(held.lease.run)))
     if request.break_glass is not None:
         break_the_glass(tools, journal, held.lease.run, held.run.plan, request.break_glass)
@@ -84,8 +84,10 @@ def begin_run(tools: Tools, journal: Journal, request: Request) -> Leadership:
 
 
 def take_run(tools: Tools, journal: Journal, name: str, run: Run, *, to_abort: bool = False) -> Leadership:
-    """Hold run ``name``, whose record leads to ``run``. ``to_abort``: on the way back, which takes no one else.
-    Raises ``LeaseHeld``, and ``NotStarted`` for a run that takes more approvals than can be had here."""
+    """Hold run ``name``, whose record leads to ``run``. ``to_abort``: to roll it back, which needs no approval.
+
+    Raises ``LeaseHeld``, and ``NotStarted`` for a run that requires more approvals than are possible here.
+    """
     know_recorded(run.plan)
     approvers = tools.approvers()
     terms = None if to_abort else terms_of(approvers, run.plan, _requester(tools, journal, name))
@@ -104,9 +106,10 @@ def leading(
     desk: Prompter | None = None,
     tell: Callable[[str], object],
 ) -> Iterator[Engine]:
-    """The engine that leads the run, which the block calls. Its hooks are told meanwhile and after the block.
+    """The engine that leads the run, for the block to call. Its hooks get events meanwhile and after the block.
 
-    ``desk`` answers the questions of the run; without one no one attends it. ``tell`` hears what hooks were not reported.
+    ``desk`` answers the questions of the run; without a desk the run is unattended. ``tell`` is told about events that
+    were not delivered to hooks.
     """
     held, plan = leadership.held, leadership.plan
     hooks = hooks_of(tools, plan, held.lease.run)
@@ -131,13 +134,14 @@ def new_run_name(now: float) -> str:
 
 
 def _requester(tools: Tools, journal: Journal, name: str) -> str:
-    """Whose account planned the run; records of before accounts were recorded do not report."""
+    """The account that planned the run. Old records do not contain it; then it is this account."""
     created = next(iter(journal.records(name))).event
     return created.account if isinstance(created, ev.RunCreated) and created.account else tools.account
 
 
 class _PolicyKeeper:
-    """Once people have agreed to a plan, its services have its inventory's approval policy, and no former one."""
+    """After people have approved a plan, replaces the kept policies of its services by its inventory's approval
+    policy."""
 
     def __init__(self, journal: Journal) -> None:
         self._journal = journal

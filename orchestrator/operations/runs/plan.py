@@ -1,4 +1,4 @@
-"""From what was typed to a plan: which services, which direction, which decisions are made in advance."""
+"""Makes a plan from the typed options: the services, the direction, and the decisions made in advance."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from orchestrator.operations.selection import services_of
 
 @dataclass(frozen=True, slots=True)
 class PlanRequest:
-    """What a person typed. ``runbook`` may depend on the source's site: on its fence plan, for example."""
+    """The typed options. ``runbook`` may depend on the source's site, for example on its fence plan."""
 
     runbook: str | Callable[[Site], str]
     inventory: Path | None
@@ -35,7 +35,7 @@ class PlanRequest:
 
 
 def make_plan(tools: Tools, request: PlanRequest) -> ev.Plan:
-    """The plan of a run. Raises ``DefinitionError`` for anything that does not fit together."""
+    """The plan of a run. Raises ``DefinitionError`` if parts of it do not fit together."""
     inventory = tools.inventory(request.inventory)
     services, pair = services_of(inventory, request)
     source = request.source or pair.sites[0]
@@ -69,7 +69,7 @@ def make_plan(tools: Tools, request: PlanRequest) -> ev.Plan:
 
 
 def _runbook(tools: Tools, name: str, inventory: Inventory, source: str, target: str) -> Runbook:
-    """The runbook, checked against what the adapters of each site understand."""
+    """The runbook, checked against the readings and actions of each site's adapters."""
     definition = read_runbook(name)
     runbook = definition.result()
     sides: Mapping[Side, str] = {"source": source, "target": target}
@@ -92,6 +92,7 @@ def _runbook(tools: Tools, name: str, inventory: Inventory, source: str, target:
 
 
 def recordable(plan: ev.Plan) -> ev.Plan:
-    """The plan as it is recorded. A secret written into the inventory is not: whoever continues is asked for it."""
+    """The plan as it is recorded. A secret in the inventory itself is left out: the person who resumes the run is asked
+    for it."""
     sites = {name: without_inline(site) for name, site in plan.inventory.sites.items()}
     return plan.model_copy(update={"inventory": plan.inventory.model_copy(update={"sites": sites})})

@@ -1,4 +1,4 @@
-"""The plans of the four kinds of moves: from what was asked, what is known, and what was read in advance."""
+"""The plans of the four kinds of moves: from the request, the record, and readings taken in advance."""
 
 from __future__ import annotations
 
@@ -33,9 +33,9 @@ from orchestrator.operations.runtime import Tools
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MoveRequest:
-    """What every move is asked with. ``given``: options of families, by flag; ``on_stall``: the answer to a drain that
-    stops, or None. ``is_attended``: a person can be asked while it runs; ``is_settled``: the run starts without a
-    question, so what no one has answered is refused here."""
+    """The options of every move. ``given``: options of families, by flag. ``on_stall``: the answer to a drain that
+    stops, or None. ``is_attended``: a person can answer while it runs. ``is_settled``: the run starts without a
+    question, so a question that is not answered in advance is refused here."""
 
     inventory: Path | None = None
     services: Sequence[str] = ()
@@ -50,7 +50,8 @@ class MoveRequest:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ControlledRequest(MoveRequest):
-    """``source``: the site that gives up activity, None for the home site; ``runbook``: another than the usual one."""
+    """``source``: the site that gives up activity, None for the home site. ``runbook``: a different runbook, or
+    None."""
 
     source: str | None = None
     runbook: str | None = None
@@ -58,8 +59,8 @@ class ControlledRequest(MoveRequest):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class UncontrolledRequest(MoveRequest):
-    """``attest``: how the ``failed`` site is fenced; ``reason``: why to continue without a fence; ``fence_first``: do not
-    offer that."""
+    """``attest``: how the ``failed`` site is fenced. ``reason``: why to continue without a fence. ``fence_first``: do
+    not offer to continue without a fence."""
 
     failed: str
     attest: str | None = None
@@ -69,16 +70,17 @@ class UncontrolledRequest(MoveRequest):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RestoreRequest(MoveRequest):
-    """``site``: the one that comes back."""
+    """``site``: the site that comes back."""
 
     site: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FailbackRequest(MoveRequest):
-    """``to``: None for the home site; ``failed_over_at``: seconds since the epoch, where no record tells it.
-    ``accept_risk``, ``attest``: why it goes back though this is not shown to be safe, or who compared both sites.
-    ``evidence``: from the plan to a report that shows it, at most ``evidence_age`` seconds old; None: no report."""
+    """``to``: None for the home site. ``failed_over_at``: seconds since the epoch, if no record contains it.
+    ``accept_risk``: why it goes back although this is not shown to be safe. ``attest``: who compared both sites.
+    ``evidence``: makes, from the plan, a report that shows it is safe, at most ``evidence_age`` seconds old; None: no
+    report."""
 
     to: str | None = None
     failed_over_at: float | None = None
@@ -89,14 +91,14 @@ class FailbackRequest(MoveRequest):
 
 
 def controlled_plan(tools: Tools, request: ControlledRequest) -> ev.Plan:
-    """The plan of a planned move. Raises ``DefinitionError`` for what does not fit together."""
+    """The plan of a planned move. Raises ``DefinitionError`` if options do not fit together."""
     own = options_meant(_family(tools, request, is_own=request.runbook is not None), "controlled", request.given)
     runbook = request.runbook or _usual(tools, "controlled", request.given)
     return _plan(tools, request, runbook, request.source, _policy(tools, request, own))
 
 
 def uncontrolled_plan(tools: Tools, request: UncontrolledRequest) -> ev.Plan:
-    """The plan of a fail-over from a lost site. Raises ``DefinitionError`` for what does not fit together."""
+    """The plan of a fail-over from a lost site. Raises ``DefinitionError`` if options do not fit together."""
     own = options_meant(_family(tools, request), "uncontrolled", request.given)
     reached = [one for one in own if one.accepts]
     answers = unfenced_answers(request.attest, request.reason, reached[0].accepts if reached else None)
@@ -112,7 +114,7 @@ def uncontrolled_plan(tools: Tools, request: UncontrolledRequest) -> ev.Plan:
 
 
 def restore_plan(tools: Tools, request: RestoreRequest) -> ev.Plan:
-    """The plan that brings a site back. Raises ``DefinitionError``, or ``NotStarted`` where it must not start now."""
+    """The plan that brings a site back. Raises ``DefinitionError``, or ``NotStarted`` if it must not start now."""
     started = tools.clock.now()
     own = options_meant(_family(tools, request), "restore", request.given)
     plan = _plan(tools, request, _usual(tools, "restore", request.given), request.site, _policy(tools, request, own))
@@ -126,7 +128,7 @@ def restore_plan(tools: Tools, request: RestoreRequest) -> ev.Plan:
 
 
 def failback_plan(tools: Tools, request: FailbackRequest) -> ev.Plan:
-    """The plan that gives activity back. Raises ``DefinitionError``, or ``NotStarted`` where it must not start now."""
+    """The plan that gives activity back. Raises ``DefinitionError``, or ``NotStarted`` if it must not start now."""
     if request.accept_risk is not None and request.attest is not None:
         raise DefinitionError("--attest says that it is safe, --accept-risk that it is not: give one of them")
     policy = _policy(tools, request, options_meant(_family(tools, request), "failback", request.given))
@@ -146,14 +148,14 @@ def failback_plan(tools: Tools, request: FailbackRequest) -> ev.Plan:
 
 
 def recorded_options(plan: ev.Plan, kind: Kind, given: Given) -> Mapping[str, str]:
-    """What was asked by options that no field of the plan holds."""
+    """The options of the request that no field of the plan holds, by flag."""
     own = offering(plan.runbook.family).options(kind)
     return {one.flag: given.get(one.flag, one.values[0]) for one in own if one.values}
 
 
 def _family(tools: Tools, request: MoveRequest, *, is_own: bool = False) -> str:
-    """The family that is meant; empty: not clear, which planning says. ``is_own``: a procedure of the operator's own, so
-    the family may be one that is not installed."""
+    """The family of the request; empty: not clear, which planning reports. ``is_own``: the operator uses an own
+    procedure, so the family may not be installed."""
     inventory = tools.inventory(request.inventory)
     return family_meant(tools, inventory, request.services, request.pair, is_known=not is_own)
 

@@ -1,4 +1,4 @@
-"""What the plans of unplanned moves need besides: what was last known, earlier outages, who answers for a fence."""
+"""Additions to the plans of unplanned moves: the last known state, earlier outages, and the answers about a fence."""
 
 from __future__ import annotations
 
@@ -30,8 +30,9 @@ from orchestrator.reports.next_steps import one_active
 def unfenced_answers(
     attest: str | None, reason: str | None, accepts: Mapping[str, Choice] | None
 ) -> Mapping[str, Choice]:
-    """The answers that ``--attest`` and ``--reason`` give in advance. ``accepts``: what the reason answers where the site
-    is reached, in place of its fence; None: it is not. Raises ``DefinitionError`` for both."""
+    """The answers that ``--attest`` and ``--reason`` give in advance. ``accepts``: the answers of ``--reason`` if the
+    site is reached, in place of its fence; None: the site is not reached. Raises ``DefinitionError`` if both are
+    given."""
     if attest is not None and reason is not None:
         raise DefinitionError("--attest says that it is fenced, --reason that it is not: give one of them")
     if reason is not None and accepts is not None:
@@ -40,7 +41,7 @@ def unfenced_answers(
 
 
 def accepting(policy: ev.Policy, answers: Mapping[str, Choice], why: str | None) -> ev.Policy:
-    """The policy with these answers made in advance too, and ``why``."""
+    """The policy with these additional answers in advance, and ``why``."""
     reasons = dict.fromkeys(answers, checked_text(why, "the reason")) if why else {}
     return policy.model_copy(
         update={"on_gate": {**policy.on_gate, **answers}, "reasons": {**policy.reasons, **reasons}}
@@ -48,7 +49,7 @@ def accepting(policy: ev.Policy, answers: Mapping[str, Choice], why: str | None)
 
 
 def without_waiver(plan: ev.Plan) -> ev.Plan:
-    """The same plan, in which under way without a fence is not offered."""
+    """The same plan, but the run does not offer to continue without a fence."""
     if plan.policy.on_gate.get("unfenced") == "waive":
         raise DefinitionError("--fence-first and --reason contradict each other", hint="attest the fence: --attest")
     steps = tuple(
@@ -61,9 +62,9 @@ def without_waiver(plan: ev.Plan) -> ev.Plan:
 
 
 def with_last_known(tools: Tools, plan: ev.Plan) -> ev.Plan:
-    """The plan with what was last known of the failed site, for each service; it is lost, so nothing is read now.
+    """The plan with the last known state of the failed site, for each service. The site is lost, so it is not read now.
 
-    It is for people to know, so a record of some earlier run that does not prove itself keeps no one from acting now.
+    It is information for people. So a damaged record of an earlier run does not prevent this one.
     """
     alike: dict[str, list[str]] = {}  # each known state, with its services
     before: list[ReadBefore] = []
@@ -85,8 +86,8 @@ def with_last_known(tools: Tools, plan: ev.Plan) -> ev.Plan:
 
 
 def with_readings(tools: Tools, plan: ev.Plan) -> ev.Plan:
-    """The plan with what both sites say now, and with what earlier runs read of a time when both were active. A site that
-    does not answer is no reason not to continue: the run itself finds out."""
+    """The plan with the present readings of both sites, and with the times when earlier runs read both as active. A
+    site that does not answer does not stop the planning: the run itself finds out."""
     sides: tuple[Side, Side] = ("source", "target")
     with ThreadPoolExecutor(2) as pool:
         found = pool.map(lambda side: _read(tools, plan, side), sides)
@@ -104,7 +105,7 @@ def with_readings(tools: Tools, plan: ev.Plan) -> ev.Plan:
 
 
 def was_standby(history: History, plan: ev.Plan) -> Iterator[ReadBefore]:
-    """When the acting site was last read as standby: both sites cannot have been active before."""
+    """The last reading of the acting site as standby: before it, both sites cannot have been active."""
     for service in plan.services:
         found = history.last_standby(service, plan.target)
         if found is not None:
@@ -132,15 +133,16 @@ def _read(tools: Tools, plan: ev.Plan, side: Side) -> list[ReadBefore]:
 
 
 def _shows_position(model: type[Reading] | None) -> bool:
-    """Does it report who is active, or what a site holds that its mate lacks? Not where both sites may serve."""
+    """Does the reading show which site is active, or how much a site holds that its mate lacks? Never if both may
+    serve."""
     return model is not None and model.exclusive and bool({Facet.SERVES, Facet.BACKLOG} & set(model.facets))
 
 
 def with_outage(tools: Tools, plan: ev.Plan, *, acting: str, at: float | None, spool_lost: bool) -> ev.Plan:
-    """The plan with the fail-over it undoes: from the record, or as the operator states it. ``acting`` served.
+    """The plan with the fail-over that it undoes: from the record, or as the operator states it. ``acting`` served.
 
-    A record that does not prove itself may be of a suspension or of a lost spool, so it is no ground to go back on. A
-    site is made standby anyway, with a note. Raises ``NotStarted``.
+    A damaged record may be hiding a suspension or a lost spool, so it does not show that going back is safe. A restore,
+    which only makes a site standby, continues with a note. Raises ``NotStarted``.
     """
     notes = plan.notes
     known: list[ev.Outage | None] = [None] * len(plan.services)
@@ -165,10 +167,10 @@ def with_outage(tools: Tools, plan: ev.Plan, *, acting: str, at: float | None, s
 
 
 def see_one_active(tools: Tools, plan: ev.Plan, began: float) -> None:
-    """For a restore: raise ``NotStarted`` where both sites were read active since ``began``, and no fail-over on record
-    made them so. Then the operator chooses which site keeps activity; a restore would choose it by its direction.
+    """For a restore: raise ``NotStarted`` if both sites were read active since ``began``, and no recorded fail-over
+    explains it. Then the operator chooses which site keeps activity; a restore would choose it by its direction.
 
-    A record that does not prove itself is no ground to refuse (``with_outage`` says so in a note).
+    A damaged record is no reason to refuse (``with_outage`` says so in a note).
     """
     read = {
         (one.service, one.seen.on)
@@ -212,9 +214,9 @@ def see_comparable(tools: Tools, plan: ev.Plan) -> None:
 
 
 def with_evidence(tools: Tools, plan: ev.Plan, path: Path, fresh_s: float) -> ev.Plan:
-    """The plan of a fail-back whose safety a reconciliation shows; the gate's decision names it.
+    """The plan of a fail-back whose safety a reconciliation shows. The gate's decision names the report.
 
-    Raises ``NotStarted`` when the report is stale, of another run, or does not show it.
+    Raises ``NotStarted`` if the report is too old, of another run, or does not show that it is safe.
     """
     from pipeline.evidence import Return, load_evidence, objections, statement
 
@@ -244,14 +246,14 @@ def with_evidence(tools: Tools, plan: ev.Plan, path: Path, fresh_s: float) -> ev
 
 
 def site_to_leave(inventory: Inventory, services: Sequence[str], pair: str | None, to: str | None) -> str | None:
-    """The site that gives up activity when it goes back to ``to`` (None: the pair's home site)."""
+    """The site that gives up activity when activity goes back to ``to`` (None: the pair's home site)."""
     fitting = [
         one
         for one in inventory.pairs
         if pair in (None, one.name) and (not services or any(service in one.services for service in services))
     ]
     if len(fitting) != 1:
-        return None  # make_plan says what is wrong
+        return None  # make_plan reports the error
     home, other = fitting[0].sites
     if to not in (None, home, other):
         raise DefinitionError(f"{to!r} is not a site of the pair {fitting[0].name}", hint=f"--site {home} or {other}")

@@ -1,7 +1,7 @@
-"""The plan of a repair: which of the two runbooks, for which services, by what both sites report now.
+"""The plan of a repair: one of two runbooks, and its services, by the present readings of both sites.
 
-The program does not decide which site keeps activity: the operator names it. What each site holds for its mate is read,
-and shown for that choice. A family offers repair by shipping the two runbooks.
+The operator names the site that keeps activity; the program does not decide it. The messages that each site holds for
+its mate are read, and shown for that choice. A family offers repair by shipping the two runbooks.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ _RUNBOOKS: Mapping[tuple[Role | None, ...], str] = {
     (Role.STANDBY, Role.STANDBY): NONE_ACTIVE,
     (Role.ACTIVE, Role.ACTIVE): BOTH_ACTIVE,
 }
-# The gates of each, and what --accept-loss answers.
+# By runbook: the gates that --accept-loss answers, and the answers.
 _ACCEPTED: Mapping[str, Mapping[str, Choice]] = {
     NONE_ACTIVE: {"suspended": "escalate", "undrained": "escalate"},
     BOTH_ACTIVE: {"leave-behind": "accept"},
@@ -42,8 +42,8 @@ _ACCEPTED: Mapping[str, Mapping[str, Choice]] = {
 
 @dataclass(frozen=True, slots=True)
 class RepairRequest:
-    """What an operator typed. ``to``: the site that is to be active; ``accept_loss``: why messages may stay at the
-    other."""
+    """The typed options. ``to``: the site that is to be active. ``accept_loss``: why messages may stay at the other
+    site."""
 
     inventory: Path | None
     services: Sequence[str]
@@ -56,7 +56,7 @@ class RepairRequest:
 
 @dataclass(frozen=True, slots=True)
 class _End:
-    """One site of a service, as read now; None is unknown."""
+    """One site of a service, as it was just read; None is unknown."""
 
     site: str
     family: str
@@ -72,8 +72,8 @@ class _End:
 
 
 def repair_plan(tools: Tools, request: RepairRequest) -> ev.Plan:
-    """The plan that leaves only ``request.to`` active. Raises ``NotStarted`` when no service needs a repair, or two
-    services need different ones; ``DefinitionError`` for an option that does not fit."""
+    """The plan that leaves only ``request.to`` active. Raises ``NotStarted`` if no service needs a repair, or services
+    need different repairs; ``DefinitionError`` for an option that does not fit."""
     inventory = tools.inventory(request.inventory)
     family = family_meant(tools, inventory, request.services, request.pair)
     if family:
@@ -130,7 +130,7 @@ def _end_of(plan: ev.Plan, service: str, side: Side, began: float) -> _End:
 
 
 def _to_repair(ends: Mapping[str, tuple[_End, _End]], *, everything: bool) -> tuple[str, tuple[str, ...]]:
-    """The runbook, and its services; with ``--all`` only those that need it."""
+    """The runbook and its services. With ``--all``, only the services that need it."""
     for service, both in ends.items():
         if any(end.role is None for end in both):
             raise NotStarted(
@@ -158,7 +158,7 @@ def _to_repair(ends: Mapping[str, tuple[_End, _End]], *, everything: bool) -> tu
 
 
 def _notes(ends: Mapping[str, tuple[_End, _End]], services: Sequence[str], at: float) -> Iterator[str]:
-    """What was read of each service, for the choice of the site; then the services that need no repair."""
+    """The readings of each service, for the choice of the site; then the services that need no repair."""
     for service in services:
         yield f"{service}: {_in_words(ends[service])} (read at {iso(at)})"
     well = [service for service in ends if service not in services]

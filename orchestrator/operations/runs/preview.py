@@ -1,4 +1,4 @@
-"""Preview a run: read both sites through sessions that can only read, and say what a run now would come to."""
+"""Preview of a run: reads both sites through read-only sessions, and predicts the result of a run that starts now."""
 
 from __future__ import annotations
 
@@ -20,15 +20,15 @@ from orchestrator.reports.readiness import last_check_words
 from orchestrator.reports.report import EXIT_CODES
 
 _LOCKED, _REFUSED, _FINDINGS = LeaseHeld.exit_code, 3, 4
-# Kinds of runbooks for which a pair has to be ready; in an outage there is no time to make it ready.
+# Kinds of runbooks that need a ready pair. In an outage there is no time to make it ready.
 _PLANNED = ("controlled", "failback")
 
 
 @dataclass(frozen=True, slots=True)
 class PlanPreview:
-    """What was found. ``held``: services that belong to an unfinished run, with its name. ``checks``: how old the last
-    good check of each service is, in words; empty where the procedure needs none. ``took``: how long it takes, in words;
-    empty where nothing is on record."""
+    """The findings. ``held``: services that belong to an unfinished run, with its name. ``checks``: the age of each
+    service's last good check, in words; empty if the procedure needs none. ``took``: the duration of earlier runs, in
+    words; empty if none is recorded."""
 
     plan: ev.Plan
     lanes: Sequence[LanePreview]
@@ -38,15 +38,15 @@ class PlanPreview:
 
     @property
     def exit_code(self) -> int:
-        """What a run started now would end with, as far as that is known; 4 where nothing could be checked."""
+        """The expected exit code of a run that starts now; 4 if nothing could be checked."""
         code = _LOCKED if self.held else self._worst
         return code if code or is_any_checked(self.lanes) else _FINDINGS
 
     @property
     def refusal(self) -> int:
-        """The exit code of a run that cannot start; 0 where there is something to ask.
+        """The exit code of a run that cannot start; 0 if the operator may be asked to start it.
 
-        What could not be read is no reason not to ask: a run reads it again.
+        A failed reading does not prevent the question: a run reads it again.
         """
         return _LOCKED if self.held else _REFUSED if all(lane.is_refused for lane in self.lanes) else 0
 
@@ -58,7 +58,7 @@ class PlanPreview:
 
 
 def take_preview(tools: Tools, plan: ev.Plan, *, attended: bool) -> PlanPreview:
-    """Read both sites, and the journal. ``attended``: an operator can answer what a run asks."""
+    """Read both sites, and the journal. ``attended``: an operator can answer the questions of a run."""
     with tools.adapters(plan, read_only=True) as adapters:
         sites = {side: ReadOnly(adapter) for side, adapter in adapters.items()}
         lanes = preview(plan, sites, tools.clock, attended=attended)

@@ -1,4 +1,5 @@
-"""A run as it is now, from its record and its lease: the document of the run, its stored records, and its story."""
+"""A run in its present state, from its record and its lease: the document of the run, its stored records, and its
+story."""
 
 from __future__ import annotations
 
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class StoryWithRecords:
-    """The story of a run, and the very records that it was made of, as ``failover runs export`` writes them."""
+    """The story of a run, and the records that it was made of, as ``failover runs export`` writes them."""
 
     story: RunStory
     lines: list[dict[str, Any]]
@@ -51,7 +52,8 @@ def read_story(tools: Tools, name: str | None) -> StoryWithRecords:
 
 
 def document_of(row: RunRow, run: Run, report: RunReport, now: float) -> RunDocument:
-    """The report with what the lease tells: a run that no process leads is not running, whatever its record ends with."""
+    """The report with the state of the lease: a run that no process leads is not running, whatever its last record
+    is."""
     led = is_led(row, now)
     heard = max(run.last_at, row.expires_at - LEASE_SECONDS)
     host, questions = row.holder.split()[0], tuple(open_questions(row.run, run))
@@ -68,14 +70,14 @@ def document_of(row: RunRow, run: Run, report: RunReport, now: float) -> RunDocu
 
 
 def _until_now(lane: LaneReport, seconds: float) -> LaneReport:
-    """The record ended, and an outage that it tells of did not, as far as anybody knows."""
+    """Extend an open outage to the present: the record has ended, but the outage, as far as is known, has not."""
     if lane.no_active_site_seconds is None:
         return lane
     return lane.model_copy(update={"no_active_site_seconds": round(lane.no_active_site_seconds + seconds, 3)})
 
 
 def open_questions(name: str, run: Run) -> Iterator[OpenQuestion]:
-    """What a run asks now, each with what to type to answer it."""
+    """The present questions of a run, each with the command that answers it."""
     asked = run.approvals.gate
     if asked is not None and run.status != "finished":
         yield OpenQuestion(
@@ -100,7 +102,7 @@ def open_questions(name: str, run: Run) -> Iterator[OpenQuestion]:
 
 @dataclass(frozen=True, slots=True)
 class AskedOnce:
-    """The same question of one or more services. ``services`` is empty where it is about the whole run."""
+    """The same question of one or more services. Empty ``services``: it is about the whole run."""
 
     services: tuple[str, ...]
     why: str
@@ -108,7 +110,7 @@ class AskedOnce:
 
 
 def asked_once(name: str, questions: Sequence[OpenQuestion]) -> list[AskedOnce]:
-    """Questions in the same words as one, with the command that answers it for all of its services."""
+    """Questions with the same text as one question, with the command that answers it for all of its services."""
     found: dict[tuple[object, ...], list[OpenQuestion]] = {}
     for one in questions:
         words = one.why.replace(one.service or "", "")
@@ -120,7 +122,7 @@ def _as_one(name: str, same: Sequence[OpenQuestion], questions: Sequence[OpenQue
     first, services = same[0], tuple(one.service for one in same if one.service is not None)
     if len(same) == 1:
         return AskedOnce(services, first.why, first.answer)
-    # Without a name the answer is for whoever asks at this gate, in other words too.
+    # Without service names, the answer applies to all lanes that ask at this gate, also with a different text.
     is_whole_gate = len(same) == sum((one.gate, one.item) == (first.gate, first.item) for one in questions)
     names = () if is_whole_gate else services
     return AskedOnce(services, first.why, _decide(name, first.choices, names, first.gate, first.item))
@@ -133,7 +135,7 @@ def _decide(run: str, choices: Sequence[str], services: Sequence[str], gate: str
 
 
 def exported(journal: Journal, name: str) -> Iterator[dict[str, Any]]:
-    """The stored records, each with its time in words, whether the run was a simulation, and its signature if any."""
+    """The stored records, each with its time as text, whether the run was a simulation, and its signature if any."""
     simulated = None
     signed = {one.seq: {"key": one.key, "value": one.value} for one in journal.signatures(name)}
     for line in journal.lines(name):

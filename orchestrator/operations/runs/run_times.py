@@ -1,4 +1,4 @@
-"""How long a run of a plan takes, as far as the newest finished runs of its procedure tell."""
+"""The duration of runs of a plan, from the newest finished runs of its procedure."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from orchestrator.model import events as ev
 from orchestrator.model.places import place_of
 from orchestrator.operations.runtime import Tools
 
-# How many of the newest runs are opened, and how many that fit are enough.
+# How many of the newest runs are opened, and how many suitable ones are enough.
 _OPENED, _ENOUGH = 20, 5
 
 
 def time_taken(tools: Tools, plan: ev.Plan) -> str:
-    """``earlier runs took 6 s to 10 s (3 runs)``; empty where no run of this procedure on these devices is done."""
+    """``earlier runs took 6 s to 10 s (3 runs)``; empty if no run of this procedure on these devices is done."""
     if tools.is_rehearsal or not tools.has_journal:
         return ""
     with closing(tools.journal()) as journal:

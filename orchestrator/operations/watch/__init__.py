@@ -1,1 +1,1 @@
-"""Following a pair for as long as an operator wants: rounds of readings, samples, and the suspension of replication."""
+"""Watching a pair until an operator stops it: rounds of readings, samples, and the suspension of replication."""

@@ -1,4 +1,4 @@
-"""Follows a pair of a family that brings no watch of its own: who serves, the link, what is queued, by facets alone."""
+"""Watches a pair of a family without its own watch: serving site, link and queue, from facets alone."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ class FacetWatch:
                 self._tools.clock.sleep(self._interval_s)
 
     def result(self) -> WatchResult:
-        """How it ended."""
+        """The result of the watch."""
         return WatchResult("the watch is stopped", {service: one.word for service, one in self._last.items()})
 
     def _read(self, adapter: Adapter) -> Answers:

@@ -1,4 +1,4 @@
-"""What a watch is asked for, what it reports meanwhile, and how it ended."""
+"""The request for a watch, its reports, and its result."""
 
 from __future__ import annotations
 
@@ -29,24 +29,24 @@ class WatchRequest:
     keeps_samples: bool = False
 
     def plan(self, runbook: str, services: Sequence[str], *, source: str | None, policy: ev.Policy) -> PlanRequest:
-        """The request for a run on ``services``; ``source`` is the failed site."""
+        """The request for a run on ``services``. ``source`` is the failed site."""
         everything = self.everything and not services
         return PlanRequest(runbook, self.inventory, services, everything, self.pair, source, policy)
 
 
 class Keeper(Protocol):
-    """Keeps what was read of a site."""
+    """Keeps the readings of a site."""
 
     def keep(
         self, site: str, answers: Answers, services: Sequence[str], at: float, *, simulated: bool, mate: str
     ) -> None:
-        """One round."""
+        """Keep one round."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class TargetRead:
-    """One round of one service at one site. ``at``: seconds since the epoch, as everywhere here."""
+    """One round of one service at one site. ``at``: seconds since the epoch, as in all reports here."""
 
     at: float
     service: str
@@ -56,7 +56,7 @@ class TargetRead:
 
 @dataclass(frozen=True, slots=True)
 class PositionRead:
-    """One round of one service by its facets. ``is_alarm``: it changed for the worse."""
+    """One round of one service by its facets. ``is_alarm``: its position changed to one that is not good."""
 
     at: float
     service: str
@@ -75,7 +75,7 @@ class Suspending:
 
 @dataclass(frozen=True, slots=True)
 class SuspensionEnded:
-    """A suspension was tried. ``is_done``: the run is done."""
+    """The end of an attempt to suspend. ``is_done``: the run ended as done."""
 
     at: float
     service: str
@@ -96,9 +96,9 @@ Listener = Callable[[WatchEvent], None]
 
 @dataclass(frozen=True, slots=True)
 class WatchResult:
-    """``text``: the ending in words. ``services``: what is known of each, for machines. ``site``: the only one that was
-    watched, where the family has but one active. ``exit_code``: that of the last suspension, 0 without one.
-    ``interrupted``: it was stopped while it suspended replication: the outcome of that, and what to do."""
+    """``text``: the ending in words. ``services``: the known figures of each, for machines. ``site``: the only watched
+    site, if the family watches only the active one. ``exit_code``: of the last suspension, 0 without one.
+    ``interrupted``: the watch was stopped during a suspension: the outcome of the suspension, and the next command."""
 
     text: str
     services: Mapping[str, object]

@@ -1,4 +1,4 @@
-"""Suspends the replication of a service by a recorded run of its own, and reads in the journal its outcome."""
+"""Suspends the replication of a service by a separate recorded run, and reads its outcome in the journal."""
 
 from __future__ import annotations
 
@@ -16,13 +16,14 @@ from orchestrator.operations.watch.request import Listener, Suspending, Suspensi
 from orchestrator.reports.document import RunReport
 from orchestrator.reports.report import build
 
-# How soon a suspension that did not work is retried, seconds.
+# The pause before a failed suspension is retried, seconds.
 _RETRY_AFTER_S = 60.0
 _CHECK = "`failover status` shows whether replication is suspended"
 
 
 class Suspender:
-    """Suspends services of ``site`` once they are so full as the request says. ``exit_code``: that of the last try."""
+    """Suspends services of ``site`` once their queue is as full as the request says. ``exit_code``: of the last
+    attempt."""
 
     def __init__(
         self,
@@ -38,12 +39,12 @@ class Suspender:
         self._tools, self._request, self._runbook, self._site, self._mate = tools, request, runbook, site, mate
         self._lead, self._listener = lead, listener
         self._tried_at: dict[str, float] = {}
-        self._in_the_way: dict[str, str] = {}  # by service: the run that kept it from that, as reported last
-        self._current: tuple[ev.Plan, float] | None = None  # a suspension, and when it was started
+        self._in_the_way: dict[str, str] = {}  # by service: the blocking run, as last reported
+        self._current: tuple[ev.Plan, float] | None = None  # the present suspension, and its start
         self.exit_code = 0
 
     def is_due(self, service: str, seen: Follower, now: float) -> bool:
-        """Is it so full, not suspended yet, and not tried a moment ago?"""
+        """Is the queue full enough, not suspended yet, and was there no recent attempt?"""
         suspend_at, tried_at = self._request.suspend_at, self._tried_at.get(service)
         if suspend_at is None or seen.is_suspended is not False or seen.percent_full is None:
             return False
@@ -51,8 +52,8 @@ class Suspender:
         return is_due and seen.percent_full >= suspend_at
 
     def suspend(self, service: str, seen: Follower, now: float) -> bool:
-        """Start and lead the run; what keeps it from that is reported, and it is retried later. A run that already has
-        the service is reported once. Returns whether an operator paused the run, which ends the watch."""
+        """Start and lead the run. An error is reported, and the suspension is retried later. A run that already has the
+        service is reported once. Returns whether an operator paused the run, which ends the watch."""
         self._tried_at[service] = now
         reason = f"the queue is {seen.percent_full or 0.0:.0f}% full, --suspend-at {self._request.suspend_at:g}%"
         try:
@@ -72,7 +73,8 @@ class Suspender:
         return False
 
     def interrupted(self) -> tuple[str, str] | None:
-        """The outcome of the suspension in which the watch was stopped, and what to do; None: it was stopped in none."""
+        """The outcome of the suspension in which the watch was stopped, and the next command; None: it was stopped in
+        none."""
         if self._current is None:
             return None
         plan, since = self._current
@@ -103,7 +105,8 @@ class Suspender:
 
 
 def held(tools: Tools, plan: ev.Plan) -> LeaseHeld | None:
-    """Why no run of ``plan``, for one service, can start: an unfinished one has the service. None: it can."""
+    """The error if no run of ``plan``, for one service, can start because an unfinished run has the service; None: it
+    can."""
     [service] = plan.services
     with closing(tools.journal()) as journal:
         run = claims(journal).get(service_key(plan, service))
@@ -117,8 +120,8 @@ def held(tools: Tools, plan: ev.Plan) -> LeaseHeld | None:
 
 
 def stopped_in(tools: Tools, plan: ev.Plan, since: float) -> tuple[RunReport | None, str, str]:
-    """What is known of the run of ``plan`` that an operator stopped: its report, None if it did not start at or after
-    ``since``, seconds since the epoch; a sentence; and what to do."""
+    """The state of the run of ``plan`` that an operator stopped: its report, a sentence, and the next command. The
+    report is None if the run did not start at or after ``since``, seconds since the epoch."""
     [service] = plan.services
     report = _started(tools, plan, since)
     if report is None:

@@ -1,6 +1,6 @@
-"""Follows the services of a pair, and has replication suspended where that was asked for.
+"""Watches the services of a pair, and suspends replication if that was requested.
 
-It reads through sessions that can only read; what changes something is a recorded run.
+It reads through read-only sessions. Every change is a recorded run.
 """
 
 from __future__ import annotations
@@ -38,8 +38,8 @@ def watch_of(
     lead: Callable[[ev.Plan], int],
     listener: Listener,
 ) -> Watch | FacetWatch:
-    """The watch that is asked for. Raises ``DefinitionError``, also for an option that the family does not offer, and
-    ``NotStarted`` where it is unknown which site is active."""
+    """The requested watch. Raises ``DefinitionError``, also for an option that the family does not offer, and
+    ``NotStarted`` if it is unknown which site is active."""
     services, pair = services_of(inventory, request.plan("", request.services, source=None, policy=ev.Policy()))
     family = offering(known_family(tools, inventory.sites[pair.sites[0]]))
     part = family.watch()
@@ -69,7 +69,7 @@ def _no_suspension(family: str, part: WatchPart | None) -> DefinitionError:
 
 @dataclass(frozen=True, slots=True)
 class Watched:
-    """What is watched."""
+    """The target of a watch."""
 
     tools: Tools
     inventory: Inventory
@@ -79,7 +79,7 @@ class Watched:
     services: tuple[str, ...]
 
     def sites(self, wanted: str | None) -> Sequence[str]:
-        """The named site; else both; or, where only the active one is watched, the only site that serves."""
+        """The named site; else both; or, if only the active site is watched, the only site that serves."""
         if wanted is not None:
             if wanted not in self.pair.sites:
                 one, other = self.pair.sites
@@ -105,7 +105,7 @@ class Watched:
 
 
 class Watch:
-    """One watch, until an operator stops it or pauses a suspension of it."""
+    """One watch, until an operator stops it or pauses one of its suspensions."""
 
     def __init__(
         self,
@@ -128,7 +128,7 @@ class Watch:
         }
 
     def run(self) -> None:
-        """Read, report, suspend if asked to, wait."""
+        """Read, report, suspend if requested, wait."""
         with ExitStack() as stack, ThreadPoolExecutor(len(self._sites)) as pool:
             adapters = {
                 site: stack.enter_context(reading_only(self._watched.tools, self._watched.inventory.sites[site]))
@@ -138,7 +138,7 @@ class Watch:
                 self._clock.sleep(self._pause())
 
     def result(self) -> WatchResult:
-        """How it ended."""
+        """The result of the watch."""
         interrupted = self._suspender.interrupted()
         known = {key: figures for key, one in self._followed.items() if (figures := one.figures()) is not None}
         is_one = bool(self._watched.part.active_by)
@@ -168,13 +168,13 @@ class Watch:
 
     def _read(self, adapters: Mapping[str, Adapter], pool: ThreadPoolExecutor) -> Mapping[str, Answers]:
         read, services = self._watched.part.read, self._watched.services
-        if len(adapters) == 1:  # an interrupt ends it at once, and waits for no thread
+        if len(adapters) == 1:  # without a thread, an interrupt ends the reading at once
             return {site: read(adapter, services) for site, adapter in adapters.items()}
         asked = {site: pool.submit(read, adapter, services) for site, adapter in adapters.items()}
         return {site: found.result() for site, found in asked.items()}
 
     def _pause(self) -> float:
-        """Until the next round: shorter when a queue will be as full as it is waited for before that."""
+        """Seconds until the next round. The pause is shorter if a queue will reach the mark before that."""
         mark, due = self._request.suspend_at, [self._request.interval_s]
         if mark is not None:
             due += [max(1.0, left) for one in self._followed.values() if (left := one.reaches_in_s(mark)) is not None]

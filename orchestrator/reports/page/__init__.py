@@ -1,1 +1,2 @@
-"""The report of a run as a document: one story, as HTML that proves its own records, as Markdown, and as JSON."""
+"""The report of a run as a document. One story is written as HTML that checks its own records, as Markdown, or as
+JSON."""

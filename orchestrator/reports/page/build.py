@@ -1,4 +1,4 @@
-"""Makes the story of a run from its records: one pass, with the report that everything else prints beside it."""
+"""Makes the story of a run from its records in one pass. The story contains the report that all other outputs use."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ _WORST: tuple[ev.Outcome | None, ...] = (
 
 
 class _Service:
-    """What happened in one service, as it comes."""
+    """Collects the events of one service."""
 
     def __init__(self, plan: ev.Plan, began: float) -> None:
         self._plan = plan
@@ -86,9 +86,10 @@ class _Service:
 
 
 def story_of(records: Sequence[ev.Record], report: RunDocument, head: Head, *, now: float) -> RunStory:
-    """The story of the run whose whole record this is. ``report``: of the same records; ``now``: when it is written."""
+    """The story of a run from its whole record. ``report`` is made from the same records. ``now`` is the time of
+    writing."""
     first = records[0]
-    assert isinstance(first.event, ev.RunCreated)  # or there would be no report
+    assert isinstance(first.event, ev.RunCreated)  # else there would be no report
     plan = first.event.plan
     words = WordsStory(plan)
     services = {service: _Service(plan, first.at) for service in plan.services}
@@ -159,7 +160,7 @@ def _service_story(
 
 
 def _not_led(records: Sequence[ev.Record], began: float) -> list[Span]:
-    """When no process led the run: from a pause to whoever resumed it."""
+    """The times when no process led the run, each from a pause to the next resume."""
     found: list[Span] = []
     since: tuple[float, str] | None = None
     for record in records:

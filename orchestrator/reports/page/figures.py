@@ -1,4 +1,4 @@
-"""How numbers and moments are written in a document, and the geometry of its bars. Pure."""
+"""Formats numbers and moments for a document, and computes the geometry of its bars. Pure."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from math import ceil, floor, log10
 
 from orchestrator.reports.page.story import Gauge, ServiceStory, Span
 
-# Bars are in percent of the width of their drawing, whatever that is.
+# Bars are measured in percent of the width of their drawing.
 WIDTH = 100.0
 _NARROWEST = 0.3  # a step without duration is still visible
-# At most: their labels have room beside each other on paper.
+# The most ticks of an axis. More labels would not fit beside each other on paper.
 _TICKS = 5
 _STEPS_S = (1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 14400, 43200, 86400)
 _LOWER_KINDS = frozenset({"no active site", "both active"})
@@ -20,7 +20,7 @@ _MARK_KINDS = frozenset({"decision", "not led"})
 
 @dataclass(frozen=True, slots=True)
 class Bar:
-    """A rectangle: ``x`` and ``width`` of ``WIDTH``. ``style``: the class of the style sheet."""
+    """A rectangle. ``x`` and ``width`` are parts of ``WIDTH``. ``style`` is a class of the style sheet."""
 
     x: float
     width: float
@@ -30,7 +30,7 @@ class Bar:
 
 @dataclass(frozen=True, slots=True)
 class Tick:
-    """A line of the time axis, with what it says."""
+    """A line of the time axis, with its label."""
 
     x: float
     label: str
@@ -38,7 +38,8 @@ class Tick:
 
 @dataclass(frozen=True, slots=True)
 class Bars:
-    """The bars of a service: what it did above, what its users had below, and what waited in front of both."""
+    """The bars of a service. ``upper`` are its steps. ``lower`` are the times that its users noticed: no site active, or
+    both. ``marks`` are waits for a decision or a resume, drawn in front of both."""
 
     upper: tuple[Bar, ...]
     lower: tuple[Bar, ...]
@@ -63,7 +64,7 @@ def seconds(value: float | None) -> str:
 
 
 def bars_of(service: ServiceStory, total: float) -> Bars:
-    """Where the spans of a service are, on an axis of ``total`` seconds."""
+    """The bars of a service, on an axis of ``total`` seconds."""
     placed = [(span, _bar(span, total)) for span in service.spans]
     return Bars(
         upper=tuple(bar for span, bar in placed if span.kind not in _LOWER_KINDS | _MARK_KINDS),
@@ -93,7 +94,7 @@ def ticks(total: float) -> tuple[Tick, ...]:
 
 
 def _fine(total: float) -> tuple[float, ...]:
-    """Parts of a second, for what took no longer."""
+    """Tick distances below a second, for short runs."""
     if total >= 1:
         return (0.2, 0.5)
     unit = 10.0 ** floor(log10(total / _TICKS))
@@ -112,7 +113,7 @@ def _tick(value: float) -> str:
 
 
 def curve(gauges: Sequence[Gauge], total: float, height: float) -> str:
-    """The points of a line through the number that a wait followed; empty for fewer than two."""
+    """The points of a line through the values that a wait followed. Empty for fewer than two values."""
     most = max((one.value for one in gauges), default=0.0)
     if len(gauges) < 2 or total <= 0 or most <= 0:
         return ""

@@ -1,8 +1,8 @@
-"""The story of a run as one HTML file that needs nothing else: its style, script and records are in it.
+"""The story of a run as one HTML file. It needs no other file, because it contains its style, script and records.
 
-The file sends no request: its content security policy allows its own style and script, by their hashes, and no
-request. The records in it are the journal's, and its script checks their chain as ``hash_chain`` does. Must never put a
-text into the page that was not escaped.
+The file sends no request. Its content security policy allows only its own style and script, by their hashes. The file
+contains the records of the journal, and its script checks their chain as ``hash_chain`` does. This module must never put
+an unescaped text into the page.
 """
 
 from __future__ import annotations
@@ -26,14 +26,14 @@ from orchestrator.reports.page import figures
 from orchestrator.reports.page.seal import digest, walked
 from orchestrator.reports.page.story import RunStory
 
-# Up to this many services are shown open; of more, each has a row.
+# Up to this many services are shown open. If there are more, each service is a row.
 OPEN_MAX = 3
 
 Scrub = Callable[[str], str]
 
 
 def page_of(story: RunStory, lines: Sequence[Mapping[str, Any]], scrub: Scrub = str) -> bytes:
-    """The page, UTF-8. ``lines``: the records as they are exported. ``scrub`` replaces secrets in what is shown."""
+    """The page, UTF-8. ``lines`` are the exported records. ``scrub`` replaces secrets in the shown texts."""
     style, script = source("style.css"), source("check.js")
     records = "\n".join(_line(line) for line in lines)
     shown: dict[str, Any] = {
@@ -51,10 +51,10 @@ def page_of(story: RunStory, lines: Sequence[Mapping[str, Any]], scrub: Scrub = 
 
 
 def facts_of(story: RunStory) -> dict[str, Any]:
-    """What the templates of all formats work with."""
+    """The variables of the templates of all formats."""
     report = story.report
     longest = [one for one in story.services if one.lane.outage_seconds is not None]
-    # The backlog of a service that is not done was returned, or is at risk.
+    # Only done services count, because the backlog of another service was returned or is at risk.
     done = [one.lane for one in story.services if one.lane.outcome is Outcome.DONE]
     drained = [lane.drained_messages for lane in done if lane.drained_messages is not None]
     total = report.seconds
@@ -77,7 +77,8 @@ def facts_of(story: RunStory) -> dict[str, Any]:
 
 
 def environment_of(scrub: Scrub, *, autoescape: bool) -> Environment:
-    """Jinja2 for the templates beside this file: an unknown name is an error, and no text steers or hides."""
+    """Jinja2 for the templates beside this file. An unknown name is an error. Control characters and invisible characters
+    in texts are spelled out."""
 
     def finalize(value: object) -> object:
         if isinstance(value, Markup):
@@ -106,7 +107,7 @@ def source(name: str) -> str:
 
 
 def _codes(text: str) -> Markup:
-    """``text`` with what is in backticks as code."""
+    """``text`` with the parts in backticks as code."""
     parts = text.split("`")
     if len(parts) % 2 == 0:
         return escape(text)
@@ -117,7 +118,7 @@ def _codes(text: str) -> Markup:
 
 
 def _line(line: Mapping[str, Any]) -> str:
-    """A record as JSON that ends no element of the page, and that no mail server has a reason to change."""
+    """A record as ASCII JSON without ``<``. It cannot end an element of the page, and mail servers do not change it."""
     return json.dumps(line).replace("<", "\\u003c")
 
 
@@ -126,7 +127,7 @@ def _policy_hash(text: str) -> str:
 
 
 def _counts(story: RunStory) -> list[tuple[str, int]]:
-    """How many services ended how, those that need a person first."""
+    """The number of services for each outcome. Outcomes that need a person come first."""
     found: dict[str, int] = {}
     for one in story.services:
         state = str(one.lane.outcome or "not finished")
@@ -135,5 +136,5 @@ def _counts(story: RunStory) -> list[tuple[str, int]]:
 
 
 def _clock(at: str, day: str) -> str:
-    """``03:05:01.123``, with the date where it is not that of the run's start."""
+    """A time such as ``03:05:01.123``. The date is added if it is not the date of the run's start."""
     return at[11:23] if at[:10] == day else f"{at[:10]} {at[11:19]}"

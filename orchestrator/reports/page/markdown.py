@@ -1,6 +1,6 @@
-"""The story of a run as Markdown, for a wiki, a ticket or a review. The same facts as the page, without its bars.
+"""The story of a run as Markdown, for a wiki, a ticket or a review. It has the same facts as the page, without its bars.
 
-No text of a record may become markup: what Markdown or HTML would take for their own is escaped.
+No text of a record may become markup, so all characters that Markdown or HTML would interpret are escaped.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ _LINE_MARK = re.compile(r"^(\s*)([-+]|\d+[.)])(?=\s|$)")
 
 
 def markdown_of(story: RunStory, scrub: Scrub = str) -> bytes:
-    """The document, UTF-8; tables and headings as GitHub's Markdown has them."""
+    """The document, UTF-8. Tables and headings follow GitHub's Markdown."""
     environment = environment_of(scrub, autoescape=False)
     clean = environment.finalize
     assert callable(clean)
@@ -33,12 +33,12 @@ def markdown_of(story: RunStory, scrub: Scrub = str) -> bytes:
 
 
 def escaped(text: str) -> str:
-    """``text`` that Markdown shows as it is."""
+    """``text``, escaped so that Markdown shows it unchanged."""
     return _LINE_MARK.sub(r"\1\\\2", _MARKUP.sub(r"\\\1", text))
 
 
 def _codes(text: str) -> str:
-    """``text`` with what is in backticks as code, and everything else as it is."""
+    """``text`` with the parts in backticks as code. All other parts are escaped."""
     parts = text.split("`")
     if len(parts) % 2 == 0:
         return escaped(text)
@@ -46,13 +46,13 @@ def _codes(text: str) -> str:
 
 
 def _code(text: str) -> str:
-    """``text`` as code, also in a cell of a table, and also where it has backticks."""
+    """``text`` as code. It also works in a cell of a table, and with backticks in the text."""
     fence = "`" * (1 + max((len(run) for run in re.findall(r"`+", text)), default=0))
     pad = " " if text.startswith("`") or text.endswith("`") else ""
     return f"{fence}{pad}{text.replace('|', chr(92) + '|')}{pad}{fence}"
 
 
 def _plain(words: object) -> object:
-    """Figures of ours need no escape."""
+    """A formatter whose result needs no escape, because this program writes the figures itself."""
     assert callable(words)
     return lambda value: Markup(words(value))

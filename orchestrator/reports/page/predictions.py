@@ -1,5 +1,5 @@
-"""What earlier runs let expect, beside what this one took. Only what was recorded when the run was made counts: a range
-that was learned later would know the outcome."""
+"""Predictions from earlier runs, compared with the times of this run. Only predictions that were recorded when the run
+was created count, because a later range would include the outcome of this run."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from orchestrator.reports.page.story import Predicted, ServiceStory, StepStory, 
 
 
 class Predictions:
-    """Those of a plan."""
+    """The predictions of a plan."""
 
     def __init__(self, plan: ev.Plan) -> None:
         self._known = {(one.step, one.service): one for one in plan.predictions}
@@ -56,7 +56,7 @@ class Predictions:
 
 
 def summaries(plan: ev.Plan, services: Sequence[ServiceStory]) -> tuple[StepSummary, ...]:
-    """Each step that a service came to, over all of them, in the order of the runbook."""
+    """A summary over all services for each step that at least one service reached, in the order of the runbook."""
     by_step: dict[str, list[StepStory]] = {}
     for service in services:
         for step in service.steps:
@@ -95,7 +95,7 @@ def _widest(predicted: Iterable[Predicted]) -> Predicted | None:
 
 
 def _is_off(step: StepStory) -> int:
-    """1: it took longer than nine tenths of what was seen before, -1: less, 0: neither."""
+    """1 if the step took longer than its predicted range, -1 if it took less, 0 otherwise."""
     expected, took = step.predicted, step.seconds
     if expected is None or took is None:
         return 0

@@ -1,4 +1,4 @@
-"""What was read, in words: every field that a site reported, and only where something changed. Of any family."""
+"""The readings of a run in words, for any family. A reading is listed with all its fields, if a value changed."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ _ITEMS_MAX = 12
 
 
 class ReadingsStory:
-    """The readings of one service, as they come; the same again only counts."""
+    """Collects the readings of one service. A repeated reading with the same values only increases a count."""
 
     def __init__(self, plan: ev.Plan) -> None:
         self._plan = plan
@@ -19,13 +19,13 @@ class ReadingsStory:
         self._last: dict[tuple[str, str], int] = {}
 
     def take(self, event: ev.Observed) -> None:
-        """One round of readings."""
+        """Add one round of readings."""
         for seen in event.seen:
             self._see(seen)
 
     @property
     def found(self) -> tuple[ReadingStory, ...]:
-        """In the order in which each was first read."""
+        """The readings, in the order in which each was first read."""
         return tuple(self._found)
 
     def _see(self, seen: ev.Seen) -> None:
@@ -45,7 +45,7 @@ class ReadingsStory:
 
 
 def said(seen: ev.Seen) -> tuple[str, bool]:
-    """The values of a reading in one sentence, or why there are none, and whether that is so."""
+    """The values of a reading in one sentence, and False. If the reading failed, the reason and True."""
     if seen.value is None:
         failure = seen.failure
         return ("no answer" if failure is None else f"{failure.kind}: {failure.text}"), True
@@ -53,7 +53,7 @@ def said(seen: ev.Seen) -> tuple[str, bool]:
 
 
 def values(reading: Reading) -> str:
-    """``role standby, bridge unknown``; what it lists by name, the first so many of it."""
+    """The values as text, such as ``role standby, bridge unknown``. Of a list, only the first items are named."""
     plain: list[str] = []
     more: list[str] = []
     for name in type(reading).model_fields:
@@ -66,7 +66,7 @@ def values(reading: Reading) -> str:
             more.append(f"{_spoken(name)}: {_listed(value)}")
         else:
             plain.append(name)
-    extra = reading.model_extra or {}  # of a family that is not installed
+    extra = reading.model_extra or {}  # the fields of a family that is not installed
     opaque = [f"{_spoken(name)} {value}" for name, value in extra.items() if name != "kind"]
     told = [describe(reading, plain)] if plain else []
     return "; ".join([*told, *opaque, *more]) or "nothing"
@@ -86,7 +86,7 @@ def _listed(values: tuple[object, ...]) -> str:
 
 def _one(value: object) -> str:
     if isinstance(value, Item):
-        # An age is another one each time it is read: it is no news.
+        # An age differs in each reading, so it does not count as a change.
         names = [name for name in value.shown if not name.endswith("_s") and hasattr(value, name)]
         return f"{value.key} ({describe(value, names)})" if names else value.key
     return _parts(value) if isinstance(value, ReadingModel) else str(value)

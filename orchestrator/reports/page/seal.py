@@ -1,8 +1,8 @@
-"""The seal of a page: a SHA-256 over everything that its report says, so that the page itself shows a changed byte.
+"""The seal of a page: a SHA-256 over its whole report. With the seal, the page itself detects a changed byte.
 
-``walked`` gives the very text that the script in the page makes of its document tree: elements with their attributes, and
-texts, in their order. A seal proves nothing against whoever writes the whole page again: for that there is the head of
-the record.
+``walked`` returns the same text that the script in the page makes from its document tree: elements with their attributes,
+and texts, in their order. The seal does not protect against a person who writes the whole page again. The head of the
+record does.
 """
 
 from __future__ import annotations
@@ -10,14 +10,14 @@ from __future__ import annotations
 from hashlib import sha256
 from html.parser import HTMLParser
 
-# A separator that no text of the page can have (``spelled_out``).
+# Separators that cannot occur in a text of the page (``spelled_out``).
 _OPEN, _NAME, _VALUE, _CLOSE = "\x01", "\x02", "\x03", "\x04"
 _SEALED, _CHECK = "report", "check"
 
 
 class _Walk(HTMLParser):
-    """Walks the title and the element with the id ``report``, and leaves out the one with the id ``check``, where the
-    result is."""
+    """Walks the title and the element with the id ``report``. It skips the element with the id ``check``, because the
+    script writes its result there."""
 
     def __init__(self) -> None:
         super().__init__(convert_charrefs=True)
@@ -51,7 +51,7 @@ class _Walk(HTMLParser):
 
 
 def walked(document: str) -> str:
-    """What is sealed of a page. Every element in it has an end tag, or ends itself with ``/>``."""
+    """The sealed text of a page. Every element of the page must have an end tag, or end with ``/>``."""
     walk = _Walk()
     walk.feed(document)
     walk.close()

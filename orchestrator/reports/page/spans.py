@@ -1,4 +1,5 @@
-"""The bars of one service: its steps, its rollback, its questions, and when no site served. A fold of its events."""
+"""The bars of one service: its steps, its rollback, its questions, and the times when no site served. All bars are
+computed from the events of the service."""
 
 from __future__ import annotations
 
@@ -11,19 +12,19 @@ from orchestrator.reports.page.story import Span, SpanKind
 
 
 class SpansStory:
-    """Takes the events of one service, ``at`` in seconds since the run was made."""
+    """Collects the events of one service. ``at`` is in seconds since the run was created."""
 
     def __init__(self, plan: ev.Plan) -> None:
         self._titles = {step.id: step.title for step in plan.runbook.steps}
         self._closed: list[Span] = []
         self._step: tuple[str, float] | None = None
-        self._last = ""  # the step that was under way when the lane stopped
+        self._last = ""  # the step at which the lane stopped
         self._back: float | None = None
         self._asked: dict[tuple[str, str | None], tuple[str, float]] = {}
         self.ended_at: float | None = None
 
     def take(self, event: ev.Event, at: float) -> None:
-        """One more event."""
+        """Add one event."""
         match event:
             case ev.StepStarted():
                 self._close("done", at)
@@ -51,7 +52,7 @@ class SpansStory:
                 self._answered(event, at)
 
     def spans(self, end: float) -> list[Span]:
-        """What was, up to ``end``; what is open lasts until then."""
+        """All spans up to ``end``. A span that is still open ends there."""
         found = list(self._closed)
         if self._step is not None:
             step, start = self._step
@@ -77,7 +78,7 @@ class SpansStory:
         self.ended_at = at
 
     def _resume(self, at: float) -> None:
-        """A stopped lane is under way again in the step at which it stopped."""
+        """A stopped lane continues in the step at which it stopped."""
         if self.ended_at is not None and self._last:
             self._step = self._last, at
         self.ended_at = None
@@ -93,7 +94,8 @@ class SpansStory:
 
 
 def outages(lane: LaneReport, began: float, end: float, word: str) -> Iterator[Span]:
-    """When no site was known to serve, and when both were read active; ``began``: seconds since the epoch."""
+    """The spans in which no site was known to serve, and those in which both sites were read active. ``began`` is in
+    seconds since the epoch."""
     for gap in lane.gaps:
         bound = "at least" if gap.had_begun else "at most"
         label = f"{word} for {bound} {gap.seconds:.2f} s"
@@ -108,7 +110,7 @@ def outages(lane: LaneReport, began: float, end: float, word: str) -> Iterator[S
 
 
 def _between(kind: SpanKind, label: str, start: float, end: float, *, is_open: bool = False) -> Span:
-    # A gap may have been there before the run was made.
+    # A gap may have started before the run was created.
     first = max(0.0, start)
     return Span(kind=kind, label=label, start=round(first, 3), end=round(max(first, end), 3), is_open=is_open)
 

@@ -1,6 +1,6 @@
-"""The story of a run, as documents tell it: everything is read from the record. HTML, Markdown and JSON are made of it.
+"""The data model of a run's story. All of it is read from the record. HTML, Markdown and JSON are made from the story.
 
-Moments are UTC texts; ``start`` and ``end`` are seconds since the run was made, for bars. None is unknown.
+Moments are UTC texts. ``start`` and ``end`` of bars are seconds since the run was created. None means unknown.
 """
 
 from __future__ import annotations
@@ -25,9 +25,9 @@ SpanKind = Literal[
 
 
 class Span(_Strict):
-    """A stretch of time: a step, an outage, a question that waits for its answer, or a pause.
+    """A period of time: a step, an outage, a question that waits for its answer, or a pause.
 
-    ``is_open``: the record does not have its end, so ``end`` is that of the record."""
+    ``is_open``: the record does not show the end of the span, so ``end`` is the end of the record."""
 
     kind: SpanKind
     label: str
@@ -37,8 +37,8 @@ class Span(_Strict):
 
 
 class Predicted(_Strict):
-    """What earlier runs took, as known when this one was made: the middle nine tenths, in seconds, of ``n`` of them.
-    ``rate``: messages a second, where the seconds follow from what was queued."""
+    """The time that earlier runs took, as known when this run was created: the middle nine tenths of ``n`` values, in
+    seconds. ``rate`` is in messages a second. It is set if the seconds were computed from the queued messages."""
 
     n: int
     low: float
@@ -48,7 +48,7 @@ class Predicted(_Strict):
 
 
 class StepStory(_Strict):
-    """A step of one service, with what was predicted for it beside what it took. ``seconds`` None: it has no end."""
+    """A step of one service, with its predicted and its real time. ``seconds`` is None if the step has no end."""
 
     id: str
     title: str
@@ -59,8 +59,8 @@ class StepStory(_Strict):
 
 
 class CommandStory(_Strict):
-    """An action: what was intended, what the device was sent, and its outcome. ``effect`` None: the record ends
-    before its answer. ``evidence``: what a reading showed where the answer was in doubt."""
+    """An action: its intent, the commands that were sent to the device, and its outcome. ``effect`` is None if the record
+    ends before the answer. ``evidence`` is the reading that resolved a doubtful answer."""
 
     at: str
     site: str
@@ -77,8 +77,8 @@ class CommandStory(_Strict):
 
 
 class ReadingStory(_Strict):
-    """What a site reported. ``times``: so often, one after the other, with the same values. ``is_failure``: it could not
-    be read, and ``text`` says why."""
+    """A report of a site. ``times`` is the number of consecutive reports with the same values. ``is_failure``: the site
+    could not be read, and ``text`` is the reason."""
 
     at: str
     last_at: str
@@ -90,14 +90,14 @@ class ReadingStory(_Strict):
 
 
 class Gauge(_Strict):
-    """A point of the number that a wait follows: seconds since the run was made."""
+    """One value of the number that a wait follows. ``at`` is in seconds since the run was created."""
 
     at: float
     value: float
 
 
 class Moment(_Strict):
-    """One thing that happened. ``seq``: its record."""
+    """One event. ``seq`` is the number of its record."""
 
     at: str
     seq: int
@@ -105,9 +105,9 @@ class Moment(_Strict):
 
 
 class WordStory(_Strict):
-    """What a person said, or a policy: ``what`` they decided or did, and why. ``account``: whose process said so;
-    ``key``: whose signature it has. ``service`` None: it is about the whole run. ``waited``: seconds from the question.
-    ``counts`` false: the word of a person whose word has no effect here."""
+    """A statement of a person or a policy: ``what`` was decided or done, and why. ``account`` is the account of the
+    process that recorded the statement. ``key`` is the key of its signature. ``service`` is None for the whole run.
+    ``waited`` is the time since the question, in seconds. ``counts`` is false if the statement has no effect here."""
 
     at: str
     service: str | None
@@ -123,8 +123,8 @@ class WordStory(_Strict):
 
 
 class ServiceStory(_Strict):
-    """One service, and what happened in it. ``lane``: its part of the report, which JSON has once. ``worst`` sorts: 0 is
-    what needs a person first. ``advice``: what to do next."""
+    """One service and its events. ``lane`` is its part of the report. JSON leaves ``lane`` out, because the report
+    already contains it. ``worst`` is the sort key: 0 needs a person first. ``advice`` is the next action."""
 
     service: str
     lane: LaneReport = Field(exclude=True)
@@ -139,9 +139,9 @@ class ServiceStory(_Strict):
 
 
 class StepSummary(_Strict):
-    """A step over all services. ``low``, ``middle``, ``high``: the shortest, the median and the longest of those that
-    ended, in seconds. ``predicted``: of one service, or of all together where they differ the widest; ``longer`` and
-    ``shorter``: how many services took more or less than was predicted for them."""
+    """A step over all services. ``low``, ``middle`` and ``high`` are the shortest, the median and the longest time of the
+    services that finished the step, in seconds. ``predicted`` is the widest range over the predictions of the services.
+    ``longer`` and ``shorter`` are the numbers of services that took more or less time than predicted."""
 
     id: str
     title: str
@@ -155,7 +155,7 @@ class StepSummary(_Strict):
 
 
 class Head(_Strict):
-    """The last record: what proves that none is missing, compared with `failover runs verify`."""
+    """The last record. If it equals the head that `failover runs verify` shows, no record is missing."""
 
     seq: int
     hash: str
@@ -163,7 +163,8 @@ class Head(_Strict):
 
 
 class RunStory(_Strict):
-    """A whole run. ``services``: those that need a person first. ``written_at`` and ``version``: of this document."""
+    """A whole run. ``services`` starts with those that need a person. ``written_at`` and ``version`` describe this
+    document."""
 
     format: str = FORMAT
     report: RunDocument

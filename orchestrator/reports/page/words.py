@@ -1,4 +1,5 @@
-"""Who said what in a run, and why: plans, decisions, approvals, aborts, and who took it over. A fold of its events."""
+"""The statements of people in a run, with their reasons: plans, decisions, approvals, aborts and take-overs of the run.
+All are computed from the events of the run."""
 
 from __future__ import annotations
 
@@ -8,7 +9,7 @@ from orchestrator.reports.page.story import WordStory
 
 
 class WordsStory:
-    """Takes the records of a run, in order."""
+    """Collects the records of a run, in order."""
 
     def __init__(self, plan: ev.Plan) -> None:
         self._plan = plan
@@ -17,7 +18,7 @@ class WordsStory:
         self._aborts: set[tuple[str, str]] = set()
 
     def take(self, record: ev.Record) -> None:
-        """One more record."""
+        """Add one record."""
         event = record.event
         match event:
             case ev.GateOpened():
@@ -25,7 +26,7 @@ class WordsStory:
             case ev.GateDecided():
                 self._decided(record, event)
             case ev.AbortAsked() if (event.by, event.reason) not in self._aborts:
-                self._aborts.add((event.by, event.reason))  # said once, recorded for each service
+                self._aborts.add((event.by, event.reason))  # the person asks once, and each service records it
                 self._add(record, event, "the run", "abort", event.reason)
             case ev.ApprovalGiven():
                 key = None if event.signed is None else event.signed.key

@@ -1,5 +1,6 @@
-"""What happens to a pair of AMPS instances by itself, or by another person: one dies and comes back, links are lost and
-catch up, clients leave, queue messages are handed over. Must never know which step is waiting for it.
+"""The changes that a pair of AMPS instances undergoes by itself or by another person. An instance dies and comes back,
+links are lost and catch up, clients leave, queue messages are handed over. This module must never know which step waits
+for a change.
 """
 
 from __future__ import annotations
@@ -11,8 +12,8 @@ from proof.exploration.family import SIDE_NAMES, SOURCE, TARGET, Move, with_side
 
 
 def drifts(pair: Pair, asked: frozenset[str], looks: frozenset[str]) -> Iterator[Move[Pair]]:
-    """See ``family.Family``. Clients and queue messages wait until it can show; the rest may happen in any round, since
-    promises are about it."""
+    """See ``family.Family``. Changes of clients and queue messages happen only when a reading can show them. All other
+    changes may happen in any round, because promises depend on them."""
     yield from _meddles(pair)
     for side in (SOURCE, TARGET):
         yield from _lives(pair, side)
@@ -27,8 +28,7 @@ def drifts(pair: Pair, asked: frozenset[str], looks: frozenset[str]) -> Iterator
 
 
 def _meddles(pair: Pair) -> Iterator[Move[Pair]]:
-    """Another person lets clients in or shuts them out, as often as there are disturbances; or both at once, with
-    messages in between."""
+    """Another person lets clients in or shuts them out. In one disturbance, both may happen, with messages in between."""
     for side in (SOURCE, TARGET):
         name = SIDE_NAMES[side]
         if pair.life[side] in ("dead", "fetching"):
@@ -72,20 +72,21 @@ def _living(pair: Pair, side: int, life: Life) -> Pair:
 
 
 def _can_fetch(pair: Pair, side: int) -> bool:
-    """From a mate that runs and does not wait for a bootstrap itself (docs/sources/amps.md, 3.5)."""
+    """An instance can fetch its state only from a mate that runs and does not wait for a bootstrap itself
+    (docs/sources/amps.md, 3.5)."""
     mate = 1 - side
     return pair.link and pair.runs(mate) and not (pair.empty[mate] and pair.fetches[mate])
 
 
 def died(pair: Pair, side: int) -> Pair:
-    """The process is gone; what is on disk stays, and what was on its way grows old."""
+    """The process is gone. Its data on disk stays, and messages in transit become a backlog."""
     behind = with_side(pair.behind, side, BACKLOG if pair.behind[side] else LEVEL)
     gone = pair._replace(clients=with_side(pair.clients, side, False), behind=behind)
     return settled(_living(gone, side, "dead"))
 
 
 def started(pair: Pair, side: int) -> Pair:
-    """It comes up as configured: transports, links (docs/sources/amps.md, 9.2) and proxied transfer."""
+    """The instance starts as configured: transports, links (docs/sources/amps.md, 9.2) and proxied transfer."""
     fetches = pair.empty[side] and pair.fetches[side]
     back = pair._replace(
         door=with_side(pair.door, side, "on" if pair.starts_open[side] else "off"),
@@ -103,7 +104,7 @@ def _links(pair: Pair) -> Iterator[Move[Pair]]:
         if not pair.runs(side):
             continue
         if not pair.connected and pair.sync[side] and pair.behind[side]:
-            # An action of its configuration, as 60East recommends one for pairs.
+            # The action of the configuration that 60East recommends for pairs.
             downgraded = pair._replace(sync=with_side(pair.sync, side, False))
             yield f"the {name} downgrades its link by itself", settled(downgraded), True
         if pair.connected:
@@ -120,7 +121,7 @@ def _arrived(pair: Pair, side: int) -> Pair:
 
 
 def _hands_over(pair: Pair) -> Iterator[Move[Pair]]:
-    """The owner gives its queue messages to who has consumers, if it has none itself (docs/sources/amps.md, 9.1)."""
+    """An owner without consumers hands its queue messages to an instance with consumers (docs/sources/amps.md, 9.1)."""
     for side in (SOURCE, TARGET):
         if pair.owned[side] and pair.connected and pair.clients[1 - side] and not pair.clients[side]:
             given = pair._replace(owned=with_side(pair.owned, side, False))

@@ -1,4 +1,4 @@
-"""The pair for AMPS as the walk wants it."""
+"""The AMPS family for the walk: binds the pair's functions to the protocol."""
 
 from __future__ import annotations
 
@@ -52,14 +52,14 @@ class Amps:
         return []
 
     def reaches(self, pair: Pair, side: int, word: str) -> bool:
-        """The fence of the plan is asked and told from here."""
+        """The plan's fence is read and set from this machine, not from the instance."""
         return word in _OUTSIDE or not pair.is_dark(side)
 
     def delays(self, change: Change) -> bool:
         return True
 
     def claims(self, pair: Pair, side: int, wish: str) -> tuple[bool, bool, Pair]:
-        """An instance is of one service alone."""
+        """An instance belongs to one service alone, so every claim is granted."""
         return True, False, pair
 
     def forbids(self, evidence: Evidence, change: Change, *, undo: bool) -> list[str]:

@@ -1,6 +1,7 @@
-"""What the pair for AMPS answers, cut down to the fields a runbook checks. Must never know which step is asking.
+"""The readings of the AMPS pair, reduced to the fields that a runbook checks. This module must never know which step
+asks.
 
-A sample older than the adapter's own last action is unknown to it, so what is read is as it is, or unknown.
+The adapter reads a sample older than its own last action as unknown. A reading is therefore true or unknown.
 """
 
 from __future__ import annotations
@@ -47,7 +48,7 @@ _LONG = CALM_INTERVALS * _INTERVAL
 _BEHIND = (0.0, 1.0, 60.0)
 _OWNED = 10
 _RECORDS = 10
-# Two transports and two queues: what is done to them may stop half-way.
+# Two transports and two queues, so that a change of them may stop half-way.
 _BOTH: Mapping[Switch, tuple[bool, bool]] = {"on": (True, True), "part": (False, True), "off": (False, False)}
 
 
@@ -128,7 +129,7 @@ def _links(pair: Pair, side: int) -> Links:
 
 
 def _sow(pair: Pair, side: int) -> Sow:
-    """It lacks a record while the link to it is behind."""
+    """The SOW lacks a record while the link to this side is behind."""
     records = 0 if pair.empty[side] else _RECORDS - (pair.behind[1 - side] != LEVEL)
     return Sow(items=(SowTopic(topic="a", records=records),))
 

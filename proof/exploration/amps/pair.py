@@ -1,12 +1,12 @@
-"""A pair of AMPS instances reduced to what the promises are about: client transports, links, what the mate lacks, queue
-messages, and the life of each. It obeys actions and moves on its own, by rules of its own.
+"""A pair of AMPS instances, reduced to the subjects of the promises: client transports, links, messages that the mate
+lacks, queue messages, and the life of each instance. The pair obeys actions and moves by itself, by its own rules.
 
-The rules are those of the documents (docs/sources/amps.md, 9.7 and 3.5, 9 and 10), not those of a runbook: what
-a step expects is never checked here. A side is 0 (source) or 1 (target), the sides that a run fixes. Values are
-immutable; nothing is random.
+The rules are those of the documents (docs/sources/amps.md, 9.7 and 3.5, 9 and 10), not those of a runbook. The
+expectations of a step are never checked here. A side is 0 (source) or 1 (target), the sides that a run fixes. Values are
+immutable, and nothing is random.
 
-Assumptions: clients that were disconnected may be counted a while longer, and publish until then; whoever lets clients in
-has some, and they publish.
+Assumptions: disconnected clients may be counted for some time, and publish until then. An instance that lets clients in
+has clients, and they publish.
 """
 
 from __future__ import annotations
@@ -15,23 +15,24 @@ from typing import Literal, NamedTuple
 
 from proof.exploration.family import SOURCE, TARGET, Change, with_side
 
-# An instance has several client transports and several queues, and each is told on its own.
+# An instance has several client transports and several queues. Each is switched separately.
 Switch = Literal["on", "part", "off"]
-# ``cut-off``: it does not answer here, and all else continues. ``fetching``: an empty one gets its state from the mate.
+# ``cut-off``: it does not answer this program, but continues otherwise. ``fetching``: it is empty and gets its state from
+# the mate.
 Life = Literal["up", "recovering", "fetching", "cut-off", "dead"]
-# How far the mate is behind: not at all, by what is always on its way under load, by more.
+# How far the mate is behind: not at all, by the messages in transit under load, by more.
 LEVEL, FRESH, BACKLOG = 0, 1, 2
 
 
 class Pair(NamedTuple):
-    """One moment of the pair. ``link``: the network between the instances carries.
+    """One moment of the pair. ``link``: the network between the instances works.
 
-    ``door``: client transports; ``outside``: a fence of the plan keeps clients away anyway. ``clients``: some
-    are connected. ``configured``: links are sync by configuration; ``sync``: how each acknowledges now. ``behind``:
-    what each holds that its mate lacks; ``told``: publishers were told that some of it is safe. ``queues``: there are
-    any; ``owned``: whose messages they are. ``empty``: the transaction log; ``fetches``: by configuration such an
-    instance bootstraps. ``starts_open``: client transports are enabled when it starts. ``permitted``: the account may
-    act. ``late``: a change that was obeyed and has yet to land.
+    ``door``: client transports; ``outside``: the plan's fence keeps clients away anyway. ``clients``: clients are
+    connected. ``configured``: links are sync by configuration; ``sync``: the present mode of each link. ``behind``: how
+    much each holds that its mate lacks; ``told``: publishers were told that a part of it is safe. ``queues``: there are
+    queues; ``owned``: the instance owns queue messages. ``empty``: the transaction log is empty; ``fetches``: an empty
+    instance bootstraps by configuration. ``starts_open``: client transports are enabled when it starts. ``permitted``:
+    the account may act. ``late``: a change that was obeyed and has not taken effect yet.
     """
 
     door: tuple[Switch, Switch] = ("on", "off")
@@ -57,11 +58,11 @@ class Pair(NamedTuple):
         return self._replace(late=change)
 
     def runs(self, side: int) -> bool:
-        """Does it write down what clients publish, and replicate?"""
+        """Does the instance record published messages, and replicate them?"""
         return self.life[side] in ("up", "cut-off")
 
     def takes(self, side: int) -> bool:
-        """Does it let clients connect? It does so before its recovery has finished (docs/sources/amps.md, 3.1)."""
+        """Does the instance let clients connect? It already does so during its recovery (docs/sources/amps.md, 3.1)."""
         return self.door[side] != "off" and not self.outside[side] and self.life[side] not in ("dead", "fetching")
 
     @property
@@ -70,27 +71,27 @@ class Pair(NamedTuple):
         return self.link and self.runs(SOURCE) and self.runs(TARGET)
 
     def is_dark(self, side: int) -> bool:
-        """Does it not answer here?"""
+        """Does the instance not answer this program?"""
         return self.life[side] in ("cut-off", "dead")
 
     @property
     def is_apart(self) -> bool:
-        """Do both have clients, and does one tell its publishers what is safe before the mate has it?"""
+        """Do both have clients, while one acknowledges messages to its publishers before the mate has them?"""
         return all(self.clients) and not all(self.sync)
 
     def keeps_up(self, side: int) -> bool:
-        """Is the link out of this side not behind? What was acknowledged before an upgrade has arrived by then."""
+        """Is this side's outgoing link up to date? Messages acknowledged before an upgrade must have arrived, too."""
         is_over = not (self.told[side] and self.sync[side])
         return self.connected and self.behind[side] <= FRESH and is_over
 
 
 def settled(pair: Pair) -> Pair:
-    """``pair`` with everything that follows at once."""
+    """``pair`` with all its immediate consequences."""
     clients = (_has_clients(pair, SOURCE), _has_clients(pair, TARGET))
     pair = pair._replace(clients=clients)
     for side in (SOURCE, TARGET):
         if pair.life[side] == "dead" and pair.takes(1 - side):
-            # Clients continue there: from then on what is missing is given up, and by no later action.
+            # Clients continue at the mate. The missing messages are given up now, not by a later action.
             pair = pair._replace(told=with_side(pair.told, side, False))
     for side in (SOURCE, TARGET):
         pair = _published(pair, side)
@@ -98,14 +99,14 @@ def settled(pair: Pair) -> Pair:
 
 
 def _has_clients(pair: Pair, side: int) -> bool:
-    """Whoever lets clients in has some; those that were there stay a while."""
+    """An instance that lets clients in has clients. Clients that were there before stay for some time."""
     return pair.takes(side) or (pair.clients[side] and pair.runs(side) and not pair.outside[side])
 
 
 def _published(pair: Pair, side: int) -> Pair:
-    """Clients publish. A link that is not sync lets their messages be acknowledged at once (docs/sources/amps.md,
-    9.7), and so does a downgrade with those that wait (docs/sources/amps.md, 9.2). Whoever is not connected is told
-    nothing, and sends again elsewhere."""
+    """Clients publish. Over a link that is not sync, their messages are acknowledged at once (docs/sources/amps.md, 9.7).
+    A downgrade acknowledges the waiting messages (docs/sources/amps.md, 9.2). A client that is not connected gets no
+    acknowledgement, and sends again elsewhere."""
     if not pair.runs(side) or not pair.clients[side]:
         return pair
     behind = max(pair.behind[side], FRESH) if pair.connected else BACKLOG
@@ -132,7 +133,7 @@ def obey(pair: Pair, change: Change) -> Pair | None:
         case "set_client_transports":
             return settled(_switched(pair, change, _SWITCHES[change.arg("state")]))
         case "set_link_mode":
-            # An upgrade does nothing to a link that is async by its configuration.
+            # An upgrade has no effect on a link that is async by its configuration.
             sync = change.arg("mode") == "sync" and pair.configured
             return settled(pair._replace(sync=with_side(pair.sync, change.side, sync)))
         case "set_proxied_transfer":

@@ -1,10 +1,11 @@
-"""What a run between AMPS instances may never do: clients at both while one acknowledges too early, messages given up or
-queue messages left behind without a decision, clients at an instance that is not recovered, delivery by two.
+"""The rules for a run between AMPS instances. It must never cause clients at both while one acknowledges too early. It
+must never give up messages, or leave queue messages behind, without a decision. It must never cause clients at an
+instance that is not recovered, or delivery by two instances.
 
-Across sync links both may let clients in ("all nodes hot", docs/sources/amps.md, 9.7): a publisher is told that a
-message is safe once the mate has it. Across async or downgraded ones that is no fail-over target
-(docs/sources/amps.md, 9.2), and what arrives there too late is discarded (docs/sources/amps.md, 9.3). Must never ask
-a decision anything.
+Across sync links both may let clients in ("all nodes hot", docs/sources/amps.md, 9.7): a publisher is told that a message
+is safe only after the mate has it. Across async or downgraded links, the mate is not a fail-over target
+(docs/sources/amps.md, 9.2), and messages that arrive there too late are discarded (docs/sources/amps.md, 9.3). This
+module must never use the code that decides.
 """
 
 from __future__ import annotations
@@ -21,16 +22,15 @@ from proof.exploration.vocabulary import dos_of
 
 
 class Evidence(NamedTuple):
-    """What the run has read and done. Sides as in ``pair``; None is not known.
+    """The run's readings and changes. Sides are as in ``pair``. None: unknown.
 
-    ``shut``, ``gone``, ``sync``: transports (or a fence of the plan), clients and links as last read. ``drained``: the
-    link was read as caught up and the clients as gone, in one round, since the source was read as shut. ``linked``: a
-    link was connected, as last read. ``lost``: the
-    source did not answer, since the last change or decision. ``answered``: a person answers for its being dead.
-    ``accepted``: a person accepts what is missing, or delivered twice. ``closed``: this run shut the source; ``moved``:
-    and then let the target continue alone. ``moves``: the runbook lets clients in somewhere; one that only closes the
-    source is for a source that was given up before. ``awaits``: the runbook is for a source that comes back; what
-    a person attests there is something else than its being dead.
+    ``shut``, ``gone``, ``sync``: transports (or the plan's fence), clients and links as last read. ``drained``: since the
+    source was read as shut, one round showed its link as caught up and its clients as gone. ``linked``: a link was
+    connected, as last read. ``lost``: the source did not answer, since the last change or decision. ``answered``: a
+    person answers for the source being dead. ``accepted``: a person accepts that messages are missing, or delivered
+    twice. ``closed``: this run shut the source; ``moved``: and then let the target continue alone. ``moves``: the runbook
+    lets clients in somewhere. A runbook that only closes the source is for a source that was given up before. ``awaits``:
+    the runbook is for a source that comes back. There, a person's attestation is not about the source being dead.
     """
 
     shut: tuple[bool | None, bool | None] = (None, None)
@@ -109,16 +109,17 @@ def harms(evidence: Evidence, before: Pair, after: Pair, change: Change, *, undo
     """See ``family.Family``."""
     broken = []
     side = change.side
-    # Whoever answers for the source being dead answers for what no one can read, and for nothing that is done there.
+    # An answer that the source is dead covers only an unreadable source, and no change made at the source.
     is_silent = before.is_dark(SOURCE) or evidence.lost
     is_dead = evidence.answered and side == TARGET and is_silent
     if after.is_apart and not before.is_apart and not is_dead:
         broken.append("two-active")
-    # Of links that are sync, only those that were downgraded before the loss leave anything, and the answer is for that.
+    # A sync link leaves messages behind only if it was downgraded before the loss. The person's answer covers that case.
     is_accepted = evidence.accepted or (is_dead and before.configured)
     if _moves_on(before, after, drives=evidence.moves) and not is_accepted:
         broken.append("messages-left")
-    # Only replication shows that a recovery is over: a link that was read as connected, with a mate to be had.
+    # Only replication shows that a recovery is over: a link was read as connected. Without an available mate, no proof is
+    # required.
     is_shown = evidence.linked or evidence.accepted or is_dead or not (before.link and before.runs(1 - side))
     if lets_in(change) and not undo and not before.runs(side) and not is_shown:
         broken.append("opened-unrecovered")
@@ -129,8 +130,8 @@ def harms(evidence: Evidence, before: Pair, after: Pair, change: Change, *, undo
 
 
 def _moves_on(before: Pair, after: Pair, *, drives: bool) -> bool:
-    """Do clients go where something is missing that they were told is safe? A side is opened to them, or, in a runbook
-    that ``drives`` them from one to the other, the other one is closed under them."""
+    """Do clients move to a side that lacks messages which they were told are safe? Either that side is opened to them or,
+    in a runbook that ``drives`` them from one side to the other, the other side is closed."""
     for side in (SOURCE, TARGET):
         mate = 1 - side
         is_opened = after.takes(side) and not before.takes(side)
@@ -141,7 +142,7 @@ def _moves_on(before: Pair, after: Pair, *, drives: bool) -> bool:
 
 
 def _delivers_twice(pair: Pair) -> bool:
-    """Does one deliver by proxy what the other, which has clients, owns?"""
+    """Does one instance deliver by proxy the messages that the other one owns, while the other one has clients?"""
     return any(
         pair.proxied[side] != "off" and pair.clients[1 - side] and pair.owned[1 - side] for side in (SOURCE, TARGET)
     )
@@ -159,12 +160,12 @@ def booked(evidence: Evidence, before: Pair, after: Pair, change: Change) -> Evi
 
 
 def leaves(evidence: Evidence, pair: Pair, outcome: ev.Outcome) -> list[str]:
-    """See ``family.Family``: after a move the source may be stopped, and its queue messages would stop with it; after a
-    loss no one may wait for it."""
+    """See ``family.Family``: after a move the source may be stopped, and its queue messages would stop with it. After a
+    loss, no publisher may have to wait for the source."""
     if outcome is not ev.Outcome.DONE:
         return []
     broken = []
-    # What came in once another person had opened the source again is not of the move.
+    # Messages that arrived after another person had opened the source again do not belong to the move.
     if evidence.moved and pair.owned[SOURCE] and not pair.clients[SOURCE] and pair.door[SOURCE] == "off":
         broken.append("queues-left")
     if evidence.answered and pair.is_dark(SOURCE) and pair.runs(TARGET) and pair.sync[TARGET]:
@@ -175,5 +176,5 @@ def leaves(evidence: Evidence, pair: Pair, outcome: ev.Outcome) -> list[str]:
 
 
 def lets_in(change: Change) -> bool:
-    """Does it let clients in?"""
+    """Does the change let clients in?"""
     return change.action == "set_client_transports" and change.arg("state") == "enabled"

@@ -1,4 +1,4 @@
-"""What can still matter of the pair for AMPS: all of it, as long as the lane continues. It is small enough as it is."""
+"""The parts of the AMPS pair that can still matter: all of it while the lane continues. The pair is small enough."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from proof.exploration.amps.promises import Evidence
 
 
 class Live(NamedTuple):
-    """See ``family.Live``. ``reverts``: the lane can still roll back. Nothing is decided on one by one."""
+    """See ``family.Live``. ``reverts``: the lane can still roll back. No decision concerns a single item."""
 
     reverts: bool
     rulings: bool = False
@@ -26,6 +26,6 @@ class Live(NamedTuple):
 
 
 def live(runbook: Runbook, lane: Lane) -> Live:
-    """What can still matter to ``lane``."""
+    """The parts that can still matter to ``lane``."""
     is_open = lane.status in ("ready", "running", "reverting") or lane.came_from in ("running", "reverting")
     return Live(reverts=is_open and not lane.settled)

@@ -1,4 +1,4 @@
-"""From which moments of a pair of AMPS instances a runbook is explored, fitting ones and others."""
+"""The moments of a pair of AMPS instances from which a runbook is explored, fitting ones and others."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def _without(pair: Pair) -> Pair:
 
 
 def _proxied(pair: Pair) -> Pair:
-    """Checked even if the runbook never speaks of queues: that may be what it forgot."""
+    """This start is used even if the runbook never mentions queues, because that may be a mistake in the runbook."""
     return pair._replace(proxied=("off", "on"))
 
 
@@ -68,7 +68,7 @@ def _back(pair: Pair, links: str) -> Iterator[tuple[str, Pair]]:
 
 
 def _owing(pair: Pair) -> Pair:
-    """No one continued at the target meanwhile, so nothing was given up; a restart has reset the link
+    """No client continued at the target meanwhile, so no message was given up. A restart has reset the link
     (docs/sources/amps.md, 9.2)."""
     back = started(died(settled(pair._replace(sync=(False, True))), SOURCE), SOURCE)
     return settled(back._replace(life=("up", "up"), door=("on", "on")))

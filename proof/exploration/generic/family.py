@@ -1,4 +1,5 @@
-"""The pair of any family as the walk wants it: from its facets, and from what its ``makes`` say of its actions."""
+"""The model of any family for the walk, built from its facets and from the effects that ``makes`` declares for its
+actions."""
 
 from __future__ import annotations
 
@@ -29,12 +30,12 @@ _FLOW = frozenset({Facet.LINK, Facet.BACKLOG, Facet.MARK, Facet.REACHED, Facet.S
 
 
 def can_be_modelled(family: Family) -> bool:
-    """Do its readings say who serves, and its actions what they make of that?"""
+    """Do the family's readings show which site serves, and do its actions declare their effects?"""
     return family.offers(Facet.SERVES) and bool(family.makes)
 
 
 class Live(NamedTuple):
-    """See ``family.Live``: all of it, as long as the lane continues."""
+    """See ``family.Live``: everything matters while the lane continues."""
 
     reverts: bool
     rulings: bool = True
@@ -49,7 +50,7 @@ class Live(NamedTuple):
 
 
 class Generic:
-    """See ``proof.exploration.family.Family``. ``family``: the installed one; ``runbook``: what is explored with it."""
+    """See ``proof.exploration.family.Family``. ``family``: the installed family. ``runbook``: the runbook to explore."""
 
     adapter = ""
     half = ""
@@ -92,7 +93,7 @@ class Generic:
         )
 
     def _actions(self, runbook: Runbook) -> Mapping[str, Mapping[str, tuple[str, ...] | None]]:
-        """Those of ``makes`` with the values that it names, and those that are taken to change nothing."""
+        """The actions of ``makes`` with the values that it names, and those that are assumed to change nothing."""
         named = {action for action, _ in self._family.makes}
         known: dict[str, dict[str, tuple[str, ...] | None]] = {action: {} for action in named}
         for do in dos_of(runbook):
@@ -104,13 +105,13 @@ class Generic:
         return known
 
     def harmless(self, runbook: Runbook) -> list[str]:
-        """See ``family.Family``: actions that ``makes`` does not name, and that no reading is to prove."""
+        """See ``family.Family``: actions that ``makes`` does not name and that no reading has to prove."""
         named = {action for action, _ in self._family.makes} | {FENCE, *COMMANDS}
         proven = {do.action for do, is_proven in _proofs(runbook) if is_proven}
         return list(dict.fromkeys(do.action for do in dos_of(runbook) if do.action not in named | proven))
 
     def _fields(self) -> Mapping[str, frozenset[str]]:
-        """What is known of each reading in some moment of the pair."""
+        """The fields of each reading that are known in at least one moment of the pair."""
         moments = [
             Pair(
                 serves=(serves, False),
@@ -137,7 +138,8 @@ class Generic:
         }
 
     def unexplored(self, runbook: Runbook) -> list[str]:
-        """See ``family.Family``. Of a reading that the model cannot make at all, no field is named."""
+        """See ``family.Family``. If the model cannot make a reading at all, only the reading is named, without its
+        fields."""
         asked = {check.reading for check in checks_of(runbook)}
         listed = {f"the items of reading {name}" for (_, name), item in self._items.items() if item is None}
         shapeless = [
@@ -174,7 +176,7 @@ class Generic:
     # --- the devices --------------------------------------------------------------------------------------------------
 
     def reaches(self, pair: Pair, side: int, word: str) -> bool:
-        """See ``family.Family``: the fence of the plan is asked and told from here."""
+        """See ``family.Family``: the plan's fence is read and set from this machine."""
         is_answered = pair.has(side, self._asked_while.get(word, {}))
         return word in _OUTSIDE or (not pair.dark[side] and is_answered)
 
@@ -207,8 +209,8 @@ class Generic:
         return self._made[key]
 
     def _facets(self, pair: Pair, side: int) -> Mapping[Facet, object]:
-        """What the facets say at one side. What waits is known where clients were served last, and at the
-        mate if the file says so. No transaction is in doubt: a runbook that asks for that is walked as if none were."""
+        """The values of the facets at one side. The backlog is known at the side that last served clients, and at the
+        mate if the file says so. No transaction is in doubt here, also not for a runbook that asks for them."""
         is_known = self._counts_everywhere or pair.serves[side] or pair.last == side
         waits = pair.queued[side] and not pair.suspended
         return {
@@ -234,7 +236,7 @@ class Generic:
         return OtherManager(other_manager=worst(managers), managers=managers)
 
     def _of_managers(self, family: Family) -> Mapping[str, bool]:
-        """It is not had where a reading is not answered that shows more than a manager."""
+        """``other_manager`` is not available if a reading that shows more than a manager is not answered."""
         own = [name for name in self._managed_by if not shows_only_a_manager(family.readings[name])]
         return {field: value for name in own for field, value in family.asked_while.get(name, {}).items()}
 
@@ -243,7 +245,7 @@ class Generic:
         return self._effects.obey(pair, change)
 
     def obey_half(self, pair: Pair, change: Change) -> Pair | None:
-        """See ``family.Family``: nothing is known of parts."""
+        """See ``family.Family``: partial effects are not known."""
         return None
 
     def delays(self, change: Change) -> bool:
@@ -259,7 +261,7 @@ class Generic:
         return pairs.drifts(pair, asked, self._flow)
 
     def claims(self, pair: Pair, side: int, wish: str) -> tuple[bool, bool, Pair]:
-        """See ``family.Family``: a pair of sites is of one service alone."""
+        """See ``family.Family``: a pair of sites has only one service."""
         return True, False, pair
 
     # --- its promises -------------------------------------------------------------------------------------------------
@@ -273,17 +275,17 @@ class Generic:
         return self._promises.harms(evidence, before, after, change)
 
     def booked(self, evidence: Evidence, before: Pair, after: Pair, change: Change) -> Evidence:
-        """See ``family.Family``: nothing that was done is asked for later."""
+        """See ``family.Family``: the promises need no past changes."""
         return evidence
 
     def leaves(self, evidence: Evidence, pair: Pair, outcome: ev.Outcome) -> list[str]:
-        """See ``family.Family``: an end is judged by what was changed alone."""
+        """See ``family.Family``: an end is judged only by its changes."""
         return []
 
 
 def _alike(checks: Iterable[Check], followed: Container[tuple[str, str]]) -> Mapping[str, Mapping[str, object]]:
-    """By reading, the fields that a check wants to be the same at both sites, or no lower, as they are while the pair is
-    one. ``followed``: numbers that the pair has itself."""
+    """By reading: the fields that a check requires to be the same at both sites, or not lower, with their values in a
+    healthy pair. ``followed``: the numbers that the pair models itself."""
     found: dict[str, dict[str, object]] = {}
     for check in checks:
         for name, wanted in check.where.items():
@@ -297,7 +299,7 @@ def _alike(checks: Iterable[Check], followed: Container[tuple[str, str]]) -> Map
 
 
 def _of_reachability(family: Family) -> Mapping[str, bool]:
-    """It is made of the first reading that shows who serves."""
+    """The conditions for ``reachability``, which is made from the first reading that shows which site serves."""
     serving = [name for name, one in family.readings.items() if one.surveyed and Facet.SERVES in one.facets]
     return family.asked_while.get(serving[0], {}) if serving else {}
 
@@ -319,7 +321,7 @@ def _works_on(runbook: Runbook) -> Iterator[tuple[tuple[int, str], Listed]]:
 
 
 def _proofs(runbook: Runbook) -> Iterator[tuple[Do, bool]]:
-    """Each action, and whether a reading is to show that it was done."""
+    """Each action, and whether a reading has to show that it was done."""
     for step in runbook.steps:
         if step.do is not None:
             yield step.do, bool(step.expect)

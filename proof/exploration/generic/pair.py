@@ -1,11 +1,11 @@
-"""A pair of sites reduced to what facets say: who serves, the link, and what waits for the mate.
+"""A pair of sites, reduced to its facets: which site serves, the link, and the units that wait for the mate.
 
-What an action does is taken from the ``makes`` of the family, never from what a step expects. A side is 0 (source) or 1
-(target), the sides that a run fixes. Values are immutable; nothing is random.
+The effect of an action comes from the ``makes`` of the family, never from the expectations of a step. A side is 0
+(source) or 1 (target), the sides that a run fixes. Values are immutable, and nothing is random.
 
-Assumptions, where the family says nothing else: a site that serves is written to; what waits reaches the mate while the
-link holds; what ``makes`` does not name changes nothing that a facet shows; an item that an action works on is listed no
-more once it has obeyed.
+Assumptions, unless the family says otherwise: clients write to a site that serves. Waiting units reach the mate while the
+link holds. An action that ``makes`` does not name changes no facet. An item is no longer listed after an action on it was
+obeyed.
 """
 
 from __future__ import annotations
@@ -25,12 +25,13 @@ Listed = tuple[int, str]
 class Pair(NamedTuple):
     """One moment of the pair.
 
-    ``serves``: as it was told to. ``dark``: it does not answer here, and all else continues. ``outside``: a fence of the
-    plan keeps clients away. ``queued``: it has what its mate lacks. ``last``: the side that served last. ``suspended``:
-    replication is switched off, so that nothing waits in a queue. ``managers``: by reading, what it shows of another
-    manager at both sides (acts, unknown), where it does not show that there is none. ``items``: where something is
-    listed that a step works through. ``flags``: fields without a facet that actions make true or false, at both sides.
-    ``done``: what was obeyed and shows nowhere. ``late``: a change that was obeyed and has yet to land.
+    ``serves``: whether the side was told to serve. ``dark``: the side does not answer this program, but continues
+    otherwise. ``outside``: the plan's fence keeps clients away. ``queued``: the side has units that its mate lacks.
+    ``last``: the side that served last. ``suspended``: replication is switched off, so that nothing waits in a queue.
+    ``managers``: by reading, the state of another manager at both sides (acts, unknown), unless the reading shows that
+    there is none. ``items``: the lists that have an item for a step to work on. ``flags``: fields without a facet that
+    actions make true or false, at both sides. ``done``: changes that were obeyed and show in no reading. ``late``: a
+    change that was obeyed and has not taken effect yet.
     """
 
     serves: tuple[bool, bool] = (True, False)
@@ -55,20 +56,20 @@ class Pair(NamedTuple):
         return self.serves[side] and not self.outside[side]
 
     def has(self, side: int, wanted: Mapping[str, bool]) -> bool:
-        """Has the side these values of fields without a facet?"""
+        """Does the side have these values of fields without a facet?"""
         flags = dict(self.flags)
         return all(flags[name][side] is value for name, value in wanted.items() if name in flags)
 
 
 class Effects(NamedTuple):
-    """What actions do. ``makes``: see ``orchestrator.model.families.Family``. ``works_on``: by side and action, what is
-    listed where, for an action on the items of a reading."""
+    """The effects of actions. ``makes``: see ``orchestrator.model.families.Family``. ``works_on``: by side and action,
+    the list whose items the action works on."""
 
     makes: Makes
     works_on: Mapping[tuple[int, str], Listed]
 
     def serves(self, change: Change) -> bool | None:
-        """Does the side serve once it has obeyed? None: that is not changed."""
+        """Does the side serve after it has obeyed? None: the change does not affect that."""
         return self._made(change, Facet.SERVES)
 
     def _made(self, change: Change, facet: Facet) -> bool | None:
@@ -92,7 +93,7 @@ class Effects(NamedTuple):
             return pair._replace(items=tuple(one for one in pair.items if one != listed))
         if any(one in made for one, _ in flags):
             return pair
-        # The latest of its kind is in force.
+        # Only the latest change of its kind is in force.
         others = [one for one in pair.done if (one.side, one.action) != (change.side, change.action)]
         return pair._replace(done=tuple(sorted((*others, change))))
 
@@ -102,7 +103,7 @@ class Effects(NamedTuple):
 
 
 def told(pair: Pair, side: int, *, serves: bool) -> Pair:
-    """The pair with a side that was told to serve, or not to."""
+    """The pair after ``side`` was told to serve, or not to serve."""
     if serves == pair.serves[side]:
         return pair
     return pair._replace(serves=with_side(pair.serves, side, serves), last=side if serves else pair.last)
@@ -112,8 +113,8 @@ def told(pair: Pair, side: int, *, serves: bool) -> Pair:
 
 
 def drifts(pair: Pair, asked: frozenset[str], flow: frozenset[str]) -> Iterator[Move[Pair]]:
-    """See ``family.Family``. ``flow``: the readings that show the link or what waits; others may always happen, since
-    promises are about them."""
+    """See ``family.Family``. ``flow``: the readings that show the link or the waiting units. Other changes may always
+    happen, because promises depend on them."""
     for side in (SOURCE, TARGET):
         name, serves = SIDE_NAMES[side], pair.serves[side]
         what = f"another operator makes the {name} {'stop serving' if serves else 'serve'}"
@@ -159,8 +160,8 @@ def starts(
     suspends: bool,
     answered_while: Collection[str] = (),
 ) -> Iterator[tuple[str, Pair]]:
-    """See ``family.Family``. ``suspends``: the family can switch replication off. ``answered_while``: the fields on which
-    it depends whether a site answers all that it is asked."""
+    """See ``family.Family``. ``suspends``: the family can switch replication off. ``answered_while``: the fields that
+    decide whether a site answers every reading."""
     base = Pair(items=items, flags=flags)
     behind = base._replace(queued=(True, False))
     yield "the source serves, and the target has everything", base

@@ -1,7 +1,8 @@
-"""What a run of any family may never do, by facets: two sites that serve, a move on to what lacks something.
+"""The rules for a run of any family, by facets: it must never cause two sites that serve, or a move to a site that lacks
+units.
 
-The same for each family: promises 1 to 3. Judged twice: when a change is decided upon, by what was read in this run, and
-when it takes effect, by how the model is. Must never ask a decision anything.
+The rules are the same for each family: promises 1 to 3. A change is judged twice: by the run's readings when it is
+decided, and by the state of the model when it takes effect. This module must never use the code that decides.
 """
 
 from __future__ import annotations
@@ -18,14 +19,14 @@ from proof.exploration.generic.pair import Effects, Pair
 
 
 class Evidence(NamedTuple):
-    """What the run has read. Sides as in ``pair``; None is not known.
+    """The run's readings. Sides are as in ``pair``. None: unknown.
 
-    ``idle``: that it serves no client, as last read. ``gone``: it was read as not answering. ``fenced``: as last read.
-    ``drained``: since the source was read as idle, nothing waited there, with a link that holds; or in one round the
-    target had reached what the idle source had issued last. ``answered``: an operator answers for the fence.
-    ``accepted``: an operator accepts what is left; ``managed``: that another manager may act. ``unheard``: since the last
-    decision the target no longer hears from the source. ``needs_link``: without a link, nothing that waits proves
-    nothing. A run that finds the source idle needs none: nothing was written since.
+    ``idle``: the side serves no client, as last read. ``gone``: it was read as not answering. ``fenced``: as last read.
+    ``drained``: since the source was read as idle, nothing waited there while the link held. Or one round showed that the
+    target had reached the last number of the idle source. ``answered``: an operator answers for the fence. ``accepted``:
+    an operator accepts the leftovers. ``managed``: an operator accepts that another manager may act. ``unheard``: since
+    the last decision, the target no longer hears from the source. ``needs_link``: without a link, an empty queue proves
+    nothing. A run that finds the source idle needs no link, because nothing was written since.
     """
 
     idle: tuple[bool | None, bool | None] = (None, None)
@@ -40,7 +41,7 @@ class Evidence(NamedTuple):
 
     @property
     def is_given_up(self) -> bool:
-        """Is it no controlled move any more: what is left was accepted, or the source was read as gone?"""
+        """Is the move no longer controlled? Either an operator accepted the leftovers, or the source was read as gone."""
         return self.accepted or self.gone[SOURCE]
 
     def noted(self, event: ev.Observed) -> Evidence:
@@ -56,7 +57,7 @@ class Evidence(NamedTuple):
             if isinstance(value, Reachability) or serves is not None:
                 idle = None if serves is None else not serves
                 is_silent = isinstance(value, Reachability) and not value.answers
-                # What its machine tells of a server that was stopped is no answer of the server.
+                # An answer of the machine about a stopped server is not an answer of the server.
                 is_gone = is_silent or (found.gone[side] and not value.surveyed)
                 found = found._replace(
                     idle=with_side(found.idle, side, idle), gone=with_side(found.gone, side, is_gone)
@@ -73,7 +74,7 @@ class Evidence(NamedTuple):
     def decided(self, event: ev.GateDecided) -> Evidence:
         """See ``family.Evidence``."""
         choice, self = event.ruling.choice, self._replace(unheard=False)
-        if event.gate == MANAGER_GATE:  # that another manager may act gives up nothing that was read
+        if event.gate == MANAGER_GATE:  # accepting another manager does not give up any reading
             return self._replace(managed=self.managed or choice == "accept")
         if choice in ("attest", "waive"):
             return self._replace(answered=True, accepted=True)
@@ -81,8 +82,8 @@ class Evidence(NamedTuple):
 
 
 def _is_reached(event: ev.Observed) -> bool:
-    """Has the target reached what the source, read as idle in the same round, had issued last? The source is asked first:
-    what it issued after the target was asked is in no number of the target."""
+    """Has the target reached the last number that the source had issued, with the source read as idle in the same round?
+    The source must be asked first, because the target's number does not cover units that were issued later."""
     numbers: dict[tuple[str, Facet], tuple[float, int]] = {}
     is_gated = False
     for one in event.seen:
@@ -101,7 +102,8 @@ def _is_reached(event: ev.Observed) -> bool:
 
 class Promises(NamedTuple):
     """The rules. ``is_exclusive``: at most one site of a pair may serve. ``shows_link``: a reading of the target can tell
-    that it still hears from the source. ``asks_nobody``: one of two sites that serve is closed, whoever may act."""
+    that it still hears from the source. ``asks_nobody``: the run closes one of two sites that serve, even if another
+    manager may act."""
 
     effects: Effects
     is_exclusive: bool

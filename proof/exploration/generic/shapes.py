@@ -1,7 +1,7 @@
 """Readings of any family, made from the values of their facets.
 
-A facet that is a field gets its value. For one that is derived, values of the other fields are tried, fewest first, until
-it has the value. What no facet says is left unknown. Must never know a family.
+A facet that is a field gets its value directly. For a derived facet, values of the other fields are tried, fewest first,
+until the facet has the value. A field that no facet determines stays unknown. This module must never know a family.
 """
 
 from __future__ import annotations
@@ -16,16 +16,16 @@ from pydantic import ValidationError
 from orchestrator.model.facets import Facet
 from orchestrator.model.reading import Bounds, Item, Reading, Where, field_names, item_field_names, item_model
 
-# What is read of a queue that has something, and of one that has nothing.
+# The number that is read of a queue with units, and of an empty queue.
 SOME, NONE = 100, 0
-# So many combinations are tried for a facet that is derived.
+# The maximum number of combinations that are tried for a derived facet.
 _TRIES = 20_000
 
 Facets = Mapping[Facet, object]
 
 
 def reading_with(model: type[Reading], wanted: Facets, texts: Sequence[str]) -> Reading | None:
-    """A reading with these values, of facets that it has; None: there is none. ``texts``: for fields that are text."""
+    """A reading with these values of its facets. None: no such reading exists. ``texts``: the values for text fields."""
     fixed = {name: wanted[facet] for facet, name in model.facets.items() if facet in wanted}
     derived = {facet for facet, name in model.facets.items() if facet in wanted and name not in model.model_fields}
     fixed = {name: value for name, value in fixed.items() if name in model.model_fields}
@@ -52,7 +52,7 @@ def _made(model: type[Reading], values: Mapping[str, Any]) -> Reading | None:
 
 
 def _domain(annotation: Any, texts: Sequence[str]) -> list[Any]:
-    """Values of a type, unknown first; nothing but that for what has too many."""
+    """The values of a type, unknown first. Only unknown for a type with too many values."""
     values: list[Any] = [None]
     for one in get_args(annotation) if get_origin(annotation) not in (None, Literal) else (annotation,):
         if get_origin(one) is Literal:
@@ -69,13 +69,13 @@ def _domain(annotation: Any, texts: Sequence[str]) -> list[Any]:
 
 
 def told_by(readings: Sequence[Reading]) -> frozenset[str]:
-    """The fields and derived values that are ever known among readings of one model."""
+    """The fields and derived values that are known in at least one of these readings of one model."""
     names = field_names(type(readings[0])) if readings else frozenset[str]()
     return frozenset(name for name in names if any(getattr(one, name) is not None for one in readings))
 
 
 def item_for(model: type[Reading], where: Where) -> Item | None:
-    """An item of this reading that fits ``where``; None: the model can make none."""
+    """An item of this reading that fits ``where``. None: the model has no such item."""
     kind = item_model(model)
     if kind is None or not set(where) <= item_field_names(model):
         return None
@@ -93,7 +93,7 @@ def _fitting(wanted: Any) -> Any:
 
 
 def texts_in(wheres: Sequence[Where]) -> Iterator[str]:
-    """The texts that a runbook compares with."""
+    """The texts with which a runbook compares fields."""
     for where in wheres:
         for wanted in where.values():
             for one in wanted if isinstance(wanted, tuple) else (wanted,):

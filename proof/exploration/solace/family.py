@@ -1,4 +1,4 @@
-"""The pair for Solace as the walk wants it."""
+"""The Solace family for the walk: binds the pair's functions to the protocol."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from proof.exploration.solace.promises import Evidence
 from proof.exploration.solace.sharing import Sharing
 from proof.exploration.vocabulary import unexplored
 
-# What is asked outside of the appliances answers however dark the site is.
+# Readings and actions outside the appliances work even if the site does not answer.
 _OUTSIDE = frozenset({"external_fence", "set_external_fence"})
 
 
@@ -67,9 +67,9 @@ class Solace:
         return evidence.forbids(change, undo=undo)
 
     def booked(self, evidence: Evidence, before: Pair, after: Pair, change: Change) -> Evidence:
-        """Nothing that was done is asked for later."""
+        """The promises need no past changes."""
         return evidence
 
     def leaves(self, evidence: Evidence, pair: Pair, outcome: ev.Outcome) -> list[str]:
-        """An end is judged by what was changed alone."""
+        """An end is judged only by its changes."""
         return []

@@ -1,4 +1,5 @@
-"""What the pair for Solace answers, cut down to the fields a runbook checks. Must never know which step is asking."""
+"""The readings of the Solace pair, reduced to the fields that a runbook checks. This module must never know which step
+asks."""
 
 from __future__ import annotations
 
@@ -35,7 +36,7 @@ FIELDS: Mapping[str, frozenset[str]] = {
 ITEM_FIELDS: Mapping[str, frozenset[str]] = {
     "transactions": frozenset({"xid", "state", "type", "replicated", "in_state_s"})
 }
-# What the depth classes are read as.
+# The number of messages that is read for each depth class.
 MESSAGES = (0, 10, 100)
 
 _STATES: dict[Held, TransactionState] = {
@@ -46,7 +47,7 @@ _STATES: dict[Held, TransactionState] = {
 
 
 def blank(reading: str) -> Reading | None:
-    """The reading with nothing told; None where that is no case of its own."""
+    """The reading with all values unknown. None if that is not a separate case."""
     match reading:
         case "replication":
             return ReplicationStatus()
@@ -61,7 +62,7 @@ def blank(reading: str) -> Reading | None:
 
 
 def read(pair: Pair, side: int, reading: str) -> Reading:
-    """One reading of one side, as it is."""
+    """One true reading of one side."""
     match reading:
         case "replication":
             return _replication(pair, side)
@@ -88,7 +89,7 @@ def _role(pair: Pair, side: int) -> Role:
 
 
 def _replication(pair: Pair, side: int) -> ReplicationStatus:
-    """Each flag on the side where it means something (docs/sources/solace.md, 0.5)."""
+    """The replication status. Each flag is set only on the side where it has a meaning (docs/sources/solace.md, 0.5)."""
     role, mate_bound = _role(pair, side), pair.bound(1 - side)
     if role is Role.STANDBY:
         return ReplicationStatus(enabled=True, role=role, bridge=Bridge.BOUND if pair.bound(side) else Bridge.DOWN)
@@ -110,7 +111,7 @@ def _transactions(held: Held) -> Transactions:
 
 
 def _fence(pair: Pair, side: int) -> Fence:
-    """Two nodes: one with the role's activity, and its mate."""
+    """The fence of two nodes: the active node and its mate."""
     active = int(pair.active[side]) + int(pair.others and side == SOURCE)
     ups = {"open": (True, True), "half": (False, True), "shut": (False, False)}[pair.door[side]]
     return Fence(

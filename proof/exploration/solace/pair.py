@@ -1,9 +1,9 @@
-"""A replicated pair reduced to what the promises are about: roles, bridge, depth in three classes, one transaction,
-doors. It obeys actions and moves on its own, by rules of its own.
+"""A replicated pair, reduced to the subjects of the promises: roles, bridge, depth in three classes, one transaction,
+doors. The pair obeys actions and moves by itself, by its own rules.
 
-The rules are those of the documents (docs/sources/solace-procedure.md, docs/sources/solace.md), not those of a
-runbook: what a step expects is never checked here. A side is 0 (source) or 1 (target), the sides that a run fixes.
-Values are immutable; nothing is random.
+The rules are those of the documents (docs/sources/solace-procedure.md, docs/sources/solace.md), not those of a runbook.
+The expectations of a step are never checked here. A side is 0 (source) or 1 (target), the sides that a run fixes. Values
+are immutable, and nothing is random.
 """
 
 from __future__ import annotations
@@ -15,10 +15,10 @@ from proof.exploration.family import SIDE_NAMES, SOURCE, TARGET, Change, Move, w
 
 Door = Literal["open", "half", "shut"]
 Held = Literal["prepared", "committed", "rolled-back", "gone"]
-# ``passing``: it may answer again by itself, as after a restart; ``down``: only by a person's doing.
+# ``passing``: the site may answer again by itself, as after a restart. ``down``: only a person can repair it.
 Dark = Literal["no", "passing", "down"]
-# Another message VPN of the same sites: it does not rely on the source's shut doors; it does, and is under way; it has
-# failed over behind them.
+# Another message VPN of the same sites. ``none``: it does not rely on the source's shut doors. ``under way``: it relies
+# on them and is under way. ``relies``: it has failed over behind them.
 Neighbour = Literal["none", "under way", "relies"]
 
 XID = "1-0a-01"
@@ -29,12 +29,12 @@ BACKLOG = 2
 class Pair(NamedTuple):
     """One moment of the pair. ``last``: the side that was made active last. ``link``: the network between the sites.
 
-    ``depth``: class of each side's replication queue. ``bypassed``: messages passed the queue by while replication was
+    ``depth``: class of each side's replication queue. ``bypassed``: messages bypassed the queue while replication was
     suspended, so that no queue holds them. ``dark``: a site's management does not answer and no client is served.
-    ``others``: another message VPN is active at the source. ``neighbour``: another one relies on its doors being shut;
-    ``opening``: this one was granted to open them, and from then on no other one comes to rely on them.
+    ``others``: another message VPN is active at the source. ``neighbour``: another message VPN relies on the source's
+    shut doors; ``opening``: this one was granted to open them, and from then on no other one can start to rely on them.
     ``untold``: the devices do not report sync eligibility. ``unequal``: endpoints hold messages of different age.
-    ``late``: a change that was obeyed and has yet to land.
+    ``late``: a change that was obeyed and has not taken effect yet.
     """
 
     active: tuple[bool, bool] = (True, False)
@@ -60,20 +60,21 @@ class Pair(NamedTuple):
         return self._replace(late=change)
 
     def is_dark(self, side: int) -> bool:
-        """Does it neither answer nor serve? What it was told is kept."""
+        """Does the site neither answer nor serve? It keeps its settings."""
         return self.dark[side] != "no"
 
     def connects(self, side: int) -> bool:
-        """Can clients and the mate's bridge come in?"""
+        """Can clients and the mate's bridge connect to the site?"""
         return self.door[side] == "open" and not self.outside[side] and not self.is_dark(side)
 
     def serves(self, side: int) -> bool:
-        """Does it serve clients? Half a door lets clients in."""
+        """Does the site serve clients? A half-shut door still lets clients in."""
         shut = self.door[side] == "shut" or self.outside[side] or self.is_dark(side)
         return self.active[side] and not shut
 
     def bound(self, side: int) -> bool:
-        """Is this side's bridge bound to its mate's queue? It runs on the standby, towards who was active last."""
+        """Is this side's bridge bound to its mate's queue? The bridge runs on the standby site, towards the site that was
+        active last."""
         towards = self.active[1 - side] or self.last == 1 - side
         return not self.active[side] and towards and self.link and self.connects(0) and self.connects(1)
 
@@ -82,7 +83,7 @@ class Pair(NamedTuple):
 
 
 def obey(pair: Pair, change: Change) -> Pair | None:
-    """The pair once ``change`` has taken effect; None when the device refuses it by its own rules."""
+    """The pair after ``change`` has taken effect. None if the device refuses the change by its own rules."""
     side = change.side
     match change.action:
         case "set_role":
@@ -109,8 +110,7 @@ def obey(pair: Pair, change: Change) -> Pair | None:
 
 
 def _complete(pair: Pair, side: int, outcome: str) -> Pair | None:
-    """Heuristic completion; it is replicated like everything else (docs/sources/solace-procedure.md, controlled
-    6)."""
+    """Heuristic completion, which is replicated like everything else (docs/sources/solace-procedure.md, controlled 6)."""
     if pair.held[side] != "prepared":
         return None
     done: Held = "committed" if outcome == "commit" else "rolled-back"
@@ -121,14 +121,15 @@ def _complete(pair: Pair, side: int, outcome: str) -> Pair | None:
 
 
 def obey_half(pair: Pair, change: Change) -> Pair | None:
-    """The pair once one node of two has obeyed; None for what is told to the serving node alone."""
+    """The pair after only one of two nodes has obeyed. None for an action that only the serving node receives."""
     if change.action != "set_backbone":
         return None
     return pair._replace(door=with_side(pair.door, change.side, "half"))
 
 
 def is_so(pair: Pair, change: Change) -> bool:
-    """Is what ``change`` does the case? For a door one node is enough: nodes of a site may come back one by one."""
+    """Does the effect of ``change`` hold? For a door one node is enough, because nodes of a site may come back one by
+    one."""
     side = change.side
     match change.action:
         case "set_backbone":
@@ -146,8 +147,8 @@ FLOW = frozenset({"bridge", "remote_bridge_up", "queue_bound", "sync_eligible", 
 
 
 def drifts(pair: Pair, asked: frozenset[str], looks: frozenset[str]) -> Iterator[Move[Pair]]:
-    """See ``family.Family``. What could not show waits until it can; but roles always may change, since promises are
-    about them."""
+    """See ``family.Family``. A change that no reading can show waits until one can. Roles may always change, because
+    promises depend on them."""
     yield from _meddles(pair, asked)
     if asked & _DOORS:
         yield from _neighbours(pair)
@@ -165,7 +166,7 @@ def drifts(pair: Pair, asked: frozenset[str], looks: frozenset[str]) -> Iterator
 
 
 def _meddles(pair: Pair, asked: frozenset[str]) -> Iterator[Move[Pair]]:
-    """Another person changes a role, as often as there are disturbances; or twice at once, with messages in between."""
+    """Another person changes a role. In one disturbance, the role may change twice, with messages in between."""
     for side in (SOURCE, TARGET):
         name, is_active = SIDE_NAMES[side], pair.active[side]
         moved = pair._replace(
@@ -177,7 +178,7 @@ def _meddles(pair: Pair, asked: frozenset[str]) -> Iterator[Move[Pair]]:
         yield "another operator makes the source active for a while, and its bridge is lost meanwhile", served, False
 
 
-# What shows, or asks, whether the doors of a whole site are shut.
+# The readings that show, or ask, whether the doors of a whole site are shut.
 _DOORS = frozenset({"fence", "external_fence", "site_claims"})
 
 
@@ -205,7 +206,7 @@ def claims(pair: Pair, side: int, wish: str) -> tuple[bool, bool, Pair]:
 
 
 def _darkens(pair: Pair, side: int) -> Iterator[Move[Pair]]:
-    """It restarts, or switches over, or is gone: what answers again whenever it likes may as well never do so."""
+    """The site restarts, switches over or is gone. A site that may answer again at any time may also never do so."""
     name = SIDE_NAMES[side]
     if pair.is_dark(side):
         is_course = pair.dark[side] == "passing"

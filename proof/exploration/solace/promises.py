@@ -1,7 +1,7 @@
-"""What a run of message VPNs may never do: one active site, nothing left in a queue, transactions by decision only.
+"""The promises of a run of message VPNs: one active site, nothing left in a queue, transactions only by decision.
 
-Judged twice: when a change is decided upon, by what was read in this run, and when it takes effect, by how the model is.
-Must never ask a decision anything.
+A change is judged twice: by the run's readings when it is decided, and by the state of the model when it takes effect.
+This module must never use the code that decides.
 """
 
 from __future__ import annotations
@@ -16,12 +16,13 @@ from proof.exploration.solace.pair import XID, Pair
 
 
 class Evidence(NamedTuple):
-    """What the run has read. Sides as in ``pair``; None is not known.
+    """The run's readings. Sides are as in ``pair``. None: unknown.
 
-    ``standby``, ``fenced``: as last read. ``gone``: the mate's role was read as not to be had. ``drained``: since the
-    source gave up activity. ``answered``: a person answers for the fence. ``accepted``: a person accepts what is left.
-    ``ruled``: the decision on the transaction. ``by_depth``: the run finds the source standby. No publisher can reach it,
-    so a depth of 0 there is enough. A run that makes the source standby itself needs the bridge bound too.
+    ``standby``, ``fenced``: as last read. ``gone``: the side's role could not be read. ``drained``: the queue was read as
+    drained since the source gave up activity. ``answered``: a person answers for the fence. ``accepted``: a person
+    accepts the leftovers. ``ruled``: the decision on the transaction. ``by_depth``: the run finds the source as standby.
+    No publisher can reach it, so a depth of 0 there is enough. A run that makes the source standby itself needs the
+    bridge bound too.
     """
 
     standby: tuple[bool | None, bool | None] = (None, None)
@@ -35,7 +36,7 @@ class Evidence(NamedTuple):
 
     @property
     def is_given_up(self) -> bool:
-        """Is it no controlled move any more: a person accepted what is left, or the source was read as gone?"""
+        """Is the move no longer controlled? Either a person accepted the leftovers, or the source was read as gone."""
         return self.accepted or self.gone[SOURCE]
 
     def noted(self, event: ev.Observed) -> Evidence:
@@ -108,7 +109,7 @@ def harms(evidence: Evidence, before: Pair, after: Pair, change: Change, *, undo
 
 
 def activates(change: Change) -> bool:
-    """Does it make a site active?"""
+    """Does the change make a site active?"""
     return change.action == "set_role" and change.arg("role") == "active"
 
 

@@ -1,5 +1,5 @@
-"""What two message VPNs of one pair of sites share: the network, the devices, their doors. Must never know which run
-they are of."""
+"""The parts that two message VPNs of one pair of sites share: the network, the devices, their doors. This module must
+never know the runs of the VPNs."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from proof.exploration.solace.pair import Dark, Door, Pair
 
 
 class Around(NamedTuple):
-    """What of a pair is not one message VPN's own. ``active``: another one is active at the source. ``relies``: another
-    one relies on the source's doors being shut."""
+    """The part of a pair that does not belong to one message VPN alone. ``active``: another message VPN is active at the
+    source. ``relies``: another message VPN relies on the source's shut doors."""
 
     link: bool
     dark: tuple[Dark, Dark]
@@ -27,16 +27,16 @@ class Sharing:
     """See ``proof.exploration.family.Sharing``."""
 
     def around(self, pair: Pair) -> Around:
-        """What ``pair`` has around its own message VPN."""
+        """The shared part of ``pair``."""
         others, relies = pair.others, pair.neighbour != "none"
         return Around(pair.link, pair.dark, pair.door, pair.outside, pair.serving, others, relies)
 
     def shows(self, pair: Pair, *, relies: bool) -> Around:
-        """What another message VPN has around it beside this one."""
+        """The shared part as another message VPN sees it beside this one."""
         return self.around(pair)._replace(active=pair.active[SOURCE], relies=relies)
 
     def beside(self, pair: Pair, around: Around) -> Pair:
-        """``pair`` with this around it."""
+        """``pair`` with ``around`` as its shared part."""
         return pair._replace(
             link=around.link,
             dark=around.dark,
@@ -48,7 +48,7 @@ class Sharing:
         )
 
     def relied_on(self, pair: Pair) -> tuple[tuple[Side, str], ...]:
-        """It has failed over behind what is shut at the source."""
+        """The shut doors of the source behind which the message VPN has failed over."""
         if not pair.active[TARGET]:
             return ()
         shut = {"set_backbone": pair.door[SOURCE] == "shut", "set_external_fence": pair.outside[SOURCE]}

@@ -1,8 +1,8 @@
-"""What can still matter of the pair for Solace: parts of it, of the evidence and of the rulings that no remaining step
-checks are set aside.
+"""The parts of the Solace pair, the evidence and the rulings that can still matter. Parts that no remaining step checks
+are removed.
 
-Two states that differ only in what nothing will check any more go the same way. Without this, what a step left behind
-would multiply everything after it.
+Two states that differ only in removed parts lead to the same states. Without this, the leftovers of a step would multiply
+all later states.
 """
 
 from __future__ import annotations
@@ -19,7 +19,8 @@ from proof.exploration.vocabulary import conditions
 
 
 class Live(NamedTuple):
-    """What can still matter. ``promotes``: a site may yet be made active. ``reverts``: the lane can still roll back."""
+    """The parts that can still matter. ``promotes``: a site may still be made active. ``reverts``: the lane can still
+    roll back."""
 
     held: tuple[bool, bool]
     flow: bool
@@ -32,7 +33,7 @@ class Live(NamedTuple):
     sync: bool
 
     def pair(self, pair: Pair) -> Pair:
-        """``pair`` without what can no longer matter."""
+        """``pair`` without the parts that can no longer matter."""
         return pair._replace(
             held=(
                 pair.held[SOURCE] if self.held[SOURCE] else "gone",
@@ -52,7 +53,7 @@ class Live(NamedTuple):
 
     @property
     def rulings(self) -> bool:
-        """See ``family.Live``: only transactions are decided on one by one."""
+        """See ``family.Live``: only transactions have a decision for each item."""
         return any(self.held)
 
     def evidence(self, evidence: Evidence) -> Evidence:
@@ -66,7 +67,7 @@ class Live(NamedTuple):
 
 
 def live(runbook: Runbook, lane: Lane) -> Live:
-    """What can still matter to ``lane``."""
+    """The parts that can still matter to ``lane``."""
     reverts = lane.status in ("ready", "running", "reverting") or lane.came_from in ("running", "reverting")
     steps = () if lane.settled else runbook.steps[lane.step :]
     undos = [step.undo for step in runbook.steps if step.undo is not None] if reverts and not lane.settled else []
@@ -78,7 +79,7 @@ def live(runbook: Runbook, lane: Lane) -> Live:
     promotes = any(_promotes(do) for do in dos)
     listed = {step.for_each.on for step in steps if step.for_each is not None}
     return Live(
-        # What the manager ends at one side goes to the other: both, or none.
+        # A transaction that the manager ends at one side also ends at the other: keep both, or none.
         held=("source" in listed or "target" in listed, "target" in listed),
         flow=bool(fields & FLOW),
         serving=_reads(checks, "health"),

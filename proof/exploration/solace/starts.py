@@ -1,7 +1,7 @@
-"""From which moments of the pair for Solace a runbook is explored.
+"""The moments of the Solace pair from which a runbook is explored.
 
-The moments are those in which an operator may reach for a runbook, fitting or not: one that does not fit is refused
-there, which is explored too.
+They are the moments in which an operator may use a runbook, fitting or not. A runbook that does not fit is refused, and
+the refusal is explored too.
 """
 
 from __future__ import annotations
@@ -56,8 +56,8 @@ def starts(runbook: Runbook) -> Iterator[tuple[str, Pair]]:
 
 
 def _both_standby(base: Pair) -> Iterator[tuple[str, Pair]]:
-    """A change by hand that stopped half-way, or an old configuration that was synchronised back. The site that was
-    active last varies, and so the queue that can drain. After two active sites both queues hold messages."""
+    """Causes: a manual change that stopped half-way, or an old configuration that was synchronised back. The site that
+    was active last varies, and so does the queue that can drain. After two active sites, both queues hold messages."""
     none = base._replace(active=(False, False))
     yield "both sites are standby, the source was active last and holds a backlog", none
     yield "both sites are standby and cut off from each other", none._replace(link=False)
@@ -67,7 +67,7 @@ def _both_standby(base: Pair) -> Iterator[tuple[str, Pair]]:
 
 
 def demotes(runbook: Runbook) -> bool:
-    """Does it make the source standby?"""
+    """Does the runbook make the source standby?"""
     return _sets(runbook, "source", "standby")
 
 
@@ -81,5 +81,5 @@ def _sets(runbook: Runbook, side: str, role: str) -> bool:
 
 
 def acts_on(runbook: Runbook, action: str) -> bool:
-    """Does it, or an undo of it, do that?"""
+    """Does the runbook, or an undo in it, use ``action``?"""
     return any(do.action == action for do in dos_of(runbook))

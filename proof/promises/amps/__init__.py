@@ -1,7 +1,8 @@
-"""The promises as they are meant for an AMPS instance: who lets clients in, what has crossed its link, who accepted what.
+"""The promises for AMPS instances: which one lets clients in, which messages have crossed its link, which risk a person
+accepted.
 
-There are no roles: who lets clients in serves. Across a sync link two instances may, since a message counts as safe
-only when both have it; otherwise one at a time.
+AMPS has no roles: an instance that lets clients in serves. Across a sync link two instances may serve, since a message
+counts as safe only when both have it. Otherwise only one instance may serve at a time.
 """
 
 from proof.promises.amps.facts import MEANING

@@ -1,4 +1,4 @@
-"""AMPS: what its rules know of a world and of a lane."""
+"""AMPS: the facts of a world and of a lane for its rules."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from proof.promises.facts import Case, LaneFacts, Plain, changes_since
 # Runbooks whose `done` promises that nothing was lost.
 LOSSLESS = frozenset({"amps/controlled", "amps/controlled-async", "amps/failback", "amps/failback-async"})
 DOORS = frozenset({"open", "closed"})
-# What an instance is once an action is obeyed, in the words of the world's changes.
+# The state of an instance after it has obeyed an action, as the world's changes name it.
 MADE = {
     ("set_client_transports", "enabled"): "open",
     ("set_client_transports", "disabled"): "closed",
@@ -25,7 +25,7 @@ _KINDS = (DOORS, frozenset({"sync", "async"}), frozenset({"proxied", "unproxied"
 
 
 def _facets(reading: str, value: Plain) -> Facets:
-    """Each as the instance's statistics tell it (docs/sources/amps.md, 6.2)."""
+    """The facets of a reading, as the instance's statistics tell them (docs/sources/amps.md, 6.2)."""
     match reading:
         case "transports":
             doors = [one["enabled"] for one in value["items"] if one["replication"] is not True]
@@ -43,7 +43,8 @@ def _of_link(links: Plain, name: str) -> Any:
 
 
 def _has_caught_up(sides: Sides) -> bool:
-    """No client is at the source, and its link has been calm for long enough. No count of what waits is told."""
+    """No client is at the source, and its link has been calm for long enough. AMPS reports no count of waiting
+    messages."""
     source = sides.get("source", {})
     return source.get(CLIENTS) == 0 and source.get(LINK) is True
 
@@ -63,12 +64,13 @@ def instances(lane: LaneFacts, world: Plain) -> Plain:
 
 
 def made_by(action: str, args: Plain) -> str:
-    """What an instance is once it has obeyed."""
+    """The state of an instance after it has obeyed the action."""
     return MADE[action, next(iter(args.values()))]
 
 
 def is_made(instance: Plain, what: str) -> bool:
-    """Is an instance that? Of one that is down no one can say otherwise; its client transports are shut then."""
+    """Is the instance in the state ``what``? The client transports of an instance that is down are shut. Its other states
+    cannot be disproved."""
     if what in DOORS:
         return all(instance["doors"]) if what == "open" else not any(instance["doors"])
     if instance["phase"] == "down":
@@ -84,24 +86,24 @@ def is_made(instance: Plain, what: str) -> bool:
 
 
 def is_foreign(case: Case, lane: LaneFacts, world: Plain, site: str, what: str) -> bool:
-    """Is the site open or closed, sync or async, … since the run started by anything but a request of ours? A start
-    brings an instance back as it is configured."""
+    """Did anything but our commands last change this state (open or closed, sync or async, …) of the site since the run
+    started? A start brings an instance back as it is configured."""
     kind = next(kind for kind in _KINDS if what in kind)
     last = [one for one in changes_since(case, lane, world) if one[1] == site and one[2] in kind][-1:]
     return bool(last) and last[0][3] != "command"
 
 
 def foreign_changes(case: Case, lane: LaneFacts, world: Plain) -> list[Sequence[Any]]:
-    """What was changed since the run started, and not by a request of ours."""
+    """The changes since the run started that no command of ours made."""
     return [one for one in changes_since(case, lane, world) if one[3] != "command"]
 
 
 def stranding_changes(case: Case, lane: LaneFacts, world: Plain) -> list[Sequence[Any]]:
-    """Those of them by which messages can be stranded without our help: clients are let in, or publishers no longer wait.
-    Who shuts clients out, waits again or turns proxied transfer on or off strands nothing."""
+    """The foreign changes that can strand messages: clients are let in, or publishers no longer wait. Shutting clients
+    out, waiting again and switching proxied transfer strand nothing."""
     return [one for one in foreign_changes(case, lane, world) if one[2] in ("open", "async")]
 
 
 def is_async(both: Plain) -> bool:
-    """Does a publisher hear that a message is safe before the mate has it? By the configuration of either link."""
+    """True if the configuration of either link lets a publisher hear that a message is safe before the mate has it."""
     return not all(one["configured_sync"] for one in both.values())

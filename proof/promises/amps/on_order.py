@@ -1,4 +1,4 @@
-"""AMPS: what must hold when a change is on its way to a site."""
+"""AMPS: the rules for a change that is on its way to a site."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from proof.promises.by_facets import judge_drained
 from proof.promises.checks import value_of
 from proof.promises.facts import Broken, Case, Intent, LaneFacts, Plain, words
 
-# Who must have answered by name before anything is sent, by runbook, and the promise that this is.
+# By runbook: the gates that a person must have answered by name before anything is sent, each with its promise.
 _ANSWERED = {
     "amps/uncontrolled": (("unfenced", 1),),
     "amps/uncontrolled-async": (("unfenced", 1), ("data-loss", 3)),
     "amps/proxied-transfer": (("proxied-transfer", 3),),
     "amps/restore-bootstrap": (("bootstrap", 9),),
 }
-_SHOWS_S = 2.5  # a reading is acted upon within so many seconds
+_SHOWS_S = 2.5  # a command follows its reading within this many seconds
 
 
 def judge_order(
@@ -40,7 +40,8 @@ def judge_order(
 
 
 def _unanswered(case: Case, lane: LaneFacts, order: Plain, world: Plain | None) -> Iterator[Broken]:
-    """Promises 1, 3 and 9: what no reading can prove, or what is given up, a person has answered for by name."""
+    """Promises 1, 3 and 9: a person has answered by name for facts that no reading can prove, and for messages that are
+    given up."""
     for gate, promise in _ANSWERED.get(case.runbook, ()):
         if not lane.accepted(gate):
             yield Broken(promise, f"{words(order)}, and no operator attested it ({gate})")
@@ -55,7 +56,7 @@ def _unanswered(case: Case, lane: LaneFacts, order: Plain, world: Plain | None) 
 
 
 def _stands_in_for_the_living(case: Case, lane: LaneFacts, order: Plain) -> Iterator[Broken]:
-    """Promise 1: whoever takes over for a lost instance has read that it does not answer."""
+    """Promise 1: a run that takes over for a lost instance has read that this instance does not answer."""
     if case.runbook not in ("amps/uncontrolled", "amps/uncontrolled-async", "amps/proxied-transfer"):
         return
     seen = lane.read("source", "reachability")
@@ -64,7 +65,7 @@ def _stands_in_for_the_living(case: Case, lane: LaneFacts, order: Plain) -> Iter
 
 
 def _lets_in(case: Case, lane: LaneFacts, order: Plain, world: Plain | None) -> Iterator[Broken]:
-    """Promises 1 and 8: clients are let in where they can do no harm."""
+    """Promises 1 and 8: clients are let in only where they can do no harm."""
     site = order["site"]
     if "restore" in case.runbook and not lane.waived:
         shown = [lane.read(on, "links") for on in ("source", "target")]
@@ -83,32 +84,33 @@ def _lets_in(case: Case, lane: LaneFacts, order: Plain, world: Plain | None) -> 
 
 
 def _to_mate(links: Plain) -> Plain:
-    """The link to the other site; nothing of it is known if there is none."""
+    """The link to the other site. If there is none, its values are unknown."""
     unknown = {"connected": None, "sync": None}
     return next((one for one in links["items"] if one["name"] == links["mate"]), unknown)
 
 
 def _is_known_to_be_cut(both: Plain, world: Plain) -> bool:
-    """Is a link lost, and so since before the sample that was read?"""
+    """Has a link been lost since before the sample that was read?"""
     return any(one["cut_since"] is not None and _is_told(one, one["cut_since"], world) for one in both.values())
 
 
 def _is_told(instance: Plain, since: float, world: Plain) -> bool:
-    """Could whoever read the instance before this order know what is so ``since`` a moment?"""
+    """Could a reading of the instance before this order show a state that has held since the moment ``since``?"""
     sampled_at: float = instance["sampled_at"]
     return since < sampled_at - _SHOWS_S - float(world.get("lags", 0.0))
 
 
 def _is_known_to_go_alone(case: Case, lane: LaneFacts, world: Plain, site: str) -> bool:
-    """Do publishers there not wait for the mate, and so since before the sample that was read?"""
+    """Has the site's link been async, so that publishers do not wait for the mate, since before the sample that was
+    read?"""
     instance, changes = instances(lane, world)[site], world["services"][lane.service]["changes"]
     since = max((moment for moment, where, what, _ in changes if (where, what) == (site, "async")), default=0.0)
     return not instance["sync"] and _is_told(instance, since, world)
 
 
 def _too_early(case: Case, lane: LaneFacts, order: Plain, world: Plain | None, what: str) -> Iterator[Broken]:
-    """Promise 2: the target takes over only after it was read to have everything; and it has. It also gives over by
-    waiting for its mate no longer, which no facet shows."""
+    """Promise 2: the target takes over only after a reading showed that it has everything, and it really has. The target
+    also takes over when it stops waiting for its mate. No facet shows that."""
     if lane.escalated is not None:
         return
     if what == "async":
@@ -122,7 +124,7 @@ def _too_early(case: Case, lane: LaneFacts, order: Plain, world: Plain | None, w
 
 
 def _not_read_again(case: Case, lane: LaneFacts, order: Plain, intent: Intent | None) -> Iterator[Broken]:
-    """Promise 15: what the wait has proven is read again at the point of no return, however long ago that was."""
+    """Promise 15: the result of the wait is read again at the point of no return, regardless of its age."""
     if not case.is_whole or lane.escalated is not None or intent is None:
         return
     if not case.steps[intent.event["step"]]["point_of_no_return"]:
@@ -135,13 +137,13 @@ def _not_read_again(case: Case, lane: LaneFacts, order: Plain, intent: Intent | 
 
 
 def gives_up(case: Case, lane: LaneFacts, order: Plain, world: Plain | None) -> bool:
-    """Does the source shut its clients out by this?"""
+    """Does this order make the source shut its clients out?"""
     closes = made_by(order["action"], order["args"]) == "closed"
     return closes and order["on"] == "source" and case.runbook in LOSSLESS
 
 
 def _owned_elsewhere(case: Case, lane: LaneFacts, order: Plain, world: Plain | None) -> Iterator[Broken]:
-    """Promise 3: no one is told that the source may be stopped while it owns messages of a queue."""
+    """Promise 3: people are not told that the source may be stopped while it owns messages of a queue."""
     if lane.waived or lane.escalated is not None:
         return
     queues = lane.read("source", "queues")
@@ -155,7 +157,7 @@ def _owned_elsewhere(case: Case, lane: LaneFacts, order: Plain, world: Plain | N
 
 
 def _unsafe_return(case: Case, lane: LaneFacts, order: Plain) -> Iterator[Broken]:
-    """Promise 9: no one goes back to an instance that was not read as whole."""
+    """Promise 9: a fail-back goes only to an instance that was read as whole."""
     if not case.runbook.startswith("amps/failback") or lane.waived:
         return
     whole, holds = lane.read("target", "instance"), lane.read("target", "bootstrap")

@@ -1,4 +1,4 @@
-"""AMPS: what must hold when an event is on record."""
+"""AMPS: the rules for an event that is on record."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from proof.promises.facts import Broken, Case, LaneFacts, Plain
 
 
 def judge_record(case: Case, lane: LaneFacts, event: Plain, world: Plain | None) -> Iterator[Broken]:
-    """Every promise that this event breaks; ``lane`` has not taken it in yet."""
+    """Every promise that this event breaks. ``lane`` does not contain the event yet."""
     if world is None or event.get("step") in lane.waived:
         return
     match event["kind"]:
@@ -20,7 +20,7 @@ def judge_record(case: Case, lane: LaneFacts, event: Plain, world: Plain | None)
 
 
 def _unproven(case: Case, lane: LaneFacts, task: Plain, step: str, world: Plain) -> Iterator[Broken]:
-    """Promises 1 and 4: what a step says is done, or undone, is so; it was read, and the world agrees."""
+    """Promises 1 and 4: a step that counts as done or undone is really so: it was read, and the world agrees."""
     do = task.get("do")
     if do is None or not task.get("expect"):
         return

@@ -1,4 +1,4 @@
-"""AMPS: what must hold of the world itself: at every moment, and at the end of a run."""
+"""AMPS: the rules for the world itself, at every moment and at the end of a run."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def judge_world(case: Case, lane: LaneFacts, service: Plain, world: Plain) -> It
 
 
 def _both_open(case: Case, lane: LaneFacts, service: Plain, world: Plain) -> Iterator[Broken]:
-    """Promise 1: no interval in which both let clients in, across an async link, starts with what we told one."""
+    """Promise 1: across an async link, no command of ours starts an interval in which both instances let clients in."""
     begun = case.begun["moment"] if case.begun is not None else 0.0
     for start, _ in service["both_open"]:
         ours = [
@@ -42,7 +42,7 @@ def _both_open(case: Case, lane: LaneFacts, service: Plain, world: Plain) -> Ite
 
 
 def judge_end(case: Case, lane: LaneFacts, service: Plain, world: Plain) -> Iterator[Broken]:
-    """Promises 3 and 4 of a run that no one leads any more; everything that was on its way has arrived."""
+    """Promises 3 and 4, once no process leads the run any more and everything in transit has arrived."""
     yield from _where_clients_are(case, lane, world)
     yield from _changed_nothing(case, lane, service, world)
     yield from _lost(case, lane, service, world)
@@ -50,12 +50,12 @@ def judge_end(case: Case, lane: LaneFacts, service: Plain, world: Plain) -> Iter
 
 
 def judge_lasting(case: Case, lane: LaneFacts, service: Plain, world: Plain) -> Iterator[Broken]:
-    """What a lane has reached permanently, after all that came later."""
+    """Judges the permanent results of a lane, after all later runs."""
     yield from ()
 
 
 def judge_claim(case: Case, lane: LaneFacts, claim: Plain, world: Plain) -> Iterator[Broken]:
-    """Promise 17: nothing is reported that is not so, as long as no one else had a hand in it."""
+    """Promise 17: the report says only what is true, unless something else changed the service."""
     if foreign_changes(case, lane, world) or world.get("lags"):
         return
     both = instances(lane, world)
@@ -66,12 +66,13 @@ def judge_claim(case: Case, lane: LaneFacts, claim: Plain, world: Plain) -> Iter
 
 
 def counts(case: Case, lane: LaneFacts) -> bool:
-    """Only of who promises that nothing is lost, or left with the source, is asked the outcome of the messages."""
+    """Does the run promise that nothing is lost or left at the source? Only then the outcome of the messages matters."""
     return case.runbook in LOSSLESS and lane.outcome in _KEPT_ALL
 
 
 def _where_clients_are(case: Case, lane: LaneFacts, world: Plain) -> Iterator[Broken]:
-    """The name of an end says who lets clients in; unless something else had a hand in it, or an instance is gone."""
+    """The name of an end determines which instance lets clients in, unless something else changed it or an instance is
+    down."""
     if foreign_changes(case, lane, world) or lane.waived:
         return
     both = instances(lane, world)
@@ -99,13 +100,13 @@ def _wanted(case: Case, lane: LaneFacts, both: Plain) -> dict[str, str]:
 
 
 def _is_plain(instance: Plain) -> bool:
-    """Were all of its doors alike, and was it there?"""
+    """Was the instance up, with all its doors in the same state?"""
     return instance["phase"] != "down" and (all(instance["doors"]) or not any(instance["doors"]))
 
 
 def _changed_nothing(case: Case, lane: LaneFacts, service: Plain, world: Plain) -> Iterator[Broken]:
-    """Refused means that nothing was changed; but what something else has undone before anybody read it looks as if
-    it had never been."""
+    """Refused means that nothing was changed. If something else changed the service, the rule does not apply: a change
+    that was undone before it was read looks as if it had never happened."""
     if lane.outcome != "refused" or case.begun is None or foreign_changes(case, lane, world):
         return
     new = service["effects"][len(case.begun["services"][lane.service]["effects"]) :]
@@ -114,11 +115,11 @@ def _changed_nothing(case: Case, lane: LaneFacts, service: Plain, world: Plain) 
 
 
 def _lost(case: Case, lane: LaneFacts, service: Plain, world: Plain) -> Iterator[Broken]:
-    """Promise 3: nothing, when it went well or back. What is at an instance that is gone comes back with it; after
-    an end that is well the source may be gone. Whoever refused has sent nothing (promise 4), so what is lost then is not
-    its doing: a link that is never repaired strands messages by itself. No one else is excused by it: who is
-    done has seen everything at the target before clients were let in there, and who rolled back has left them where
-    they were. What publishers say at the target afterwards waits for the link, and is not lost.
+    """Promise 3: nothing is lost if the run is done or reverted. Messages at an instance that is down come back with it,
+    and after ``done`` the source may be down. A refused run has sent nothing (promise 4), so it did not cause a loss: a
+    link that is never repaired strands messages by itself. Such a link does not excuse another end. A run that is done
+    has seen everything at the target before it let clients in there. A run that rolled back has left the clients where
+    they were. Messages that are published at the target afterwards wait for the link, and are not lost.
     """
     if not counts(case, lane) or case.begun is None or lane.escalated is not None or lane.waived:
         return
@@ -127,15 +128,15 @@ def _lost(case: Case, lane: LaneFacts, service: Plain, world: Plain) -> Iterator
     if stranding_changes(case, lane, world) or any(both[site]["phase"] != "running" for site in needed):
         return
     if "lost" not in service:
-        return  # no one counts there
+        return  # this world does not count lost messages
     new = service["lost"] - case.begun["services"][lane.service]["lost"]
     if new > 0:
         yield Broken(3, f"{lane.service}: {lane.outcome}, and {new} messages were lost")
 
 
 def _owned_by_the_source(case: Case, lane: LaneFacts, world: Plain) -> Iterator[Broken]:
-    """Promise 3: who is done has told people that the source may be stopped; what it still owns of a queue would go
-    with it, and across a link that is cut no one can ever hand it over."""
+    """Promise 3: a run that is done has told people that the source may be stopped. Queue messages that the source still
+    owns would become unavailable, and across a cut link they cannot be handed over."""
     if not counts(case, lane) or lane.outcome != "done" or lane.waived:
         return
     source = case.site("source")

@@ -1,4 +1,4 @@
-"""The promises as they are meant for a message VPN: roles, queue and bridge, doors, transactions."""
+"""The promises for a message VPN: roles, queue and bridge, doors, transactions."""
 
 from proof.promises.rules import Rules
 from proof.promises.solace.facts import MEANING, NOT_IDEMPOTENT

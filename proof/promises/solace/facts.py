@@ -1,4 +1,4 @@
-"""Solace: what its rules know of a world and of a lane."""
+"""Solace: the facts of a world and of a lane for its rules."""
 
 from __future__ import annotations
 
@@ -14,7 +14,8 @@ NOT_IDEMPOTENT = frozenset({"complete_transaction", "delete_transaction"})
 
 
 def _facets(reading: str, value: Plain) -> Facets:
-    """Each as ``show message-vpn * replication`` and the queue's own figures tell it (docs/sources/solace.md, 0.5)."""
+    """The facets of a reading, as ``show message-vpn * replication`` and the queue's own figures tell them
+    (docs/sources/solace.md, 0.5)."""
     match reading:
         case "replication":
             is_bound = None if value.get("bridge") is None else value["bridge"] == "bound"
@@ -25,8 +26,8 @@ def _facets(reading: str, value: Plain) -> Facets:
     return {}
 
 
-# The procedure activates the target without a word of the bridge, and leaves to people that no client reaches the failed
-# site (docs/sources/solace-procedure.md, uncontrolled 1 and 2).
+# The procedure activates the target and does not mention the bridge. People have to ensure that no client reaches the
+# failed site (docs/sources/solace-procedure.md, uncontrolled 1 and 2).
 MEANING = Meaning(
     _facets,
     {("set_role", "role"): {"active": {SERVES: True}, "standby": {SERVES: False}}},
@@ -41,12 +42,12 @@ def is_fenced(world: Plain, site: str) -> bool:
 
 
 def is_foreign(case: Case, lane: LaneFacts, world: Plain, site: str) -> bool:
-    """Has the site its present role from another person, and since the run started?"""
+    """Did another person give the site its present role since the run started?"""
     last = [change for change in changes_since(case, lane, world) if change[1] == site][-1:]
     return bool(last) and last[0][3] == "somebody"
 
 
 def has_foreign_hand(case: Case, lane: LaneFacts, world: Plain, *, since: float | None = None) -> bool:
-    """Did anybody but us change a role of the service since the run started, or since a moment?"""
+    """Did another person change a role of the service since the run started, or since the moment ``since``?"""
     changes = [change for change in changes_since(case, lane, world) if change[3] == "somebody"]
     return any(since is None or change[0] >= since for change in changes)

@@ -1,4 +1,4 @@
-"""Solace: what a report says of a message VPN, against the world."""
+"""Solace: checks a report's statements about a message VPN against the world."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ _NEAR_S = 0.01
 
 
 def judge_claim(case: Case, lane: LaneFacts, claim: Plain, world: Plain) -> Iterator[Broken]:
-    """Promise 17: nothing is reported that is not so, as long as no one else had a hand in it."""
+    """Promise 17: the report says only what is true, unless another person changed the service."""
     if has_foreign_hand(case, lane, world) or world.get("lags"):
         return
     service = world["services"][lane.service]
@@ -29,8 +29,8 @@ def judge_claim(case: Case, lane: LaneFacts, claim: Plain, world: Plain) -> Iter
 
 
 def _dark_s(case: Case, lane: LaneFacts, world: Plain) -> float:
-    """For how long no site had activity, from the start of the run to the last change of a role."""
-    assert case.begun is not None  # or no one would know
+    """The number of seconds in which no site was active, from the start of the run to the last change of a role."""
+    assert case.begun is not None  # the caller checks this
     roles = dict(case.begun["services"][lane.service]["roles"])
     at, dark = float(case.begun["moment"]), 0.0
     for moment, site, role, _ in world["services"][lane.service]["changes"]:

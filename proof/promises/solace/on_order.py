@@ -1,4 +1,4 @@
-"""Solace: what must hold when a change is on its way to a site."""
+"""Solace: the rules for a change that is on its way to a site."""
 
 from __future__ import annotations
 
@@ -41,7 +41,8 @@ def judge_order(
 
 
 def _two_active(case: Case, lane: LaneFacts, order: Plain, world: Plain | None) -> Iterator[Broken]:
-    """Promise 1: the other site is standby, or no client can reach it, or a person answered for that by name."""
+    """Promise 1: the other site is standby, or no client can reach it, or a person answered by name for the missing
+    fence."""
     if world is None or lane.accepted("unfenced"):
         return
     other = case.site("target" if order["on"] == "source" else "source")
@@ -51,7 +52,8 @@ def _two_active(case: Case, lane: LaneFacts, order: Plain, world: Plain | None) 
 
 
 def _not_fenced(case: Case, lane: LaneFacts, order: Plain) -> Iterator[Broken]:
-    """Promise 8: where a command fences the lost site, it was read as closed, after it was run and before this."""
+    """Promise 8: if a command fences the lost site, the fence was read as closed, after that command and before this
+    order."""
     if case.runbook != COMMANDED or order["on"] != "target":
         return
     seen = lane.read("source", "external_fence", after=lane.tried.get(("source", "set_external_fence"), 0))
@@ -60,7 +62,7 @@ def _not_fenced(case: Case, lane: LaneFacts, order: Plain) -> Iterator[Broken]:
 
 
 def _too_early(case: Case, lane: LaneFacts, order: Plain, world: Plain | None) -> Iterator[Broken]:
-    """Promise 2: what was read as drained is so."""
+    """Promise 2: a queue that was read as drained is really empty."""
     if case.runbook not in LOSSLESS or order["on"] != "target" or lane.escalated is not None:
         return
     yield from _still_queued(case, lane, order, world)
@@ -75,28 +77,29 @@ def _still_queued(case: Case, lane: LaneFacts, order: Plain, world: Plain | None
 
 
 def _not_read_again(case: Case, lane: LaneFacts, order: Plain) -> Iterator[Broken]:
-    """Promise 15: what the wait has proven is read again at the point of no return, however long ago that was."""
+    """Promise 15: the result of the wait is read again at the point of no return, regardless of its age."""
     if not case.is_whole or order["on"] != "target" or lane.escalated is not None:
         return
     if case.runbook not in LOSSLESS and case.runbook != REPAIR_STANDBY:
         return
     queue = _read_for_it(case, lane, "source", "replication_queue")
     bridge = _read_for_it(case, lane, "target", "replication")
-    # Two standby sites take nothing from publishers, so a repair asks for no bridge.
+    # Two standby sites take nothing from publishers, so a repair needs no bridge.
     is_bound = case.runbook == REPAIR_STANDBY or bridge.get("bridge") == "bound"
     if queue.get("messages") != 0 or not is_bound:
         yield Broken(15, f"{words(order)}, and that nothing is queued was not read again for it")
 
 
 def _read_for_it(case: Case, lane: LaneFacts, side: str, reading: str) -> Plain:
-    """The value in the round of readings that the last intent was decided on; empty where it is not in it."""
+    """The value of a reading in the round on which the last intent was decided. Empty if the round does not contain
+    it."""
     last = case.passages[lane.service].last
     return {} if last is None or last.stands_on is None else last.stands_on.values.get((side, reading)) or {}
 
 
 def _unrepaired(case: Case, lane: LaneFacts, order: Plain, world: Plain | None) -> Iterator[Broken]:
-    """Promise 2 of a repair: one of two standby sites is activated only once the other one's queue was read as empty, and
-    it was empty, unless an operator escalated. No publisher can reach that queue, so the bridge does not matter."""
+    """Promise 2 of a repair: one of two standby sites is activated only if the other site's queue was read as empty and
+    really was empty, unless an operator escalated. No publisher can reach that queue, so the bridge does not matter."""
     if case.runbook != REPAIR_STANDBY or lane.escalated is not None:
         return
     seen = lane.read("source", "replication_queue")
@@ -106,8 +109,8 @@ def _unrepaired(case: Case, lane: LaneFacts, order: Plain, world: Plain | None) 
 
 
 def _left_unaccepted(case: Case, lane: LaneFacts, order: Plain) -> Iterator[Broken]:
-    """Promise 3 of a repair: one of two active sites is made standby only after an operator accepted by name what stays
-    there, and only if its mate was read as active."""
+    """Promise 3 of a repair: one of two active sites is made standby only after an operator accepted by name that
+    messages stay there. Its mate must have been read as active."""
     if case.runbook != REPAIR_ACTIVE or order["action"] != "set_role":
         return
     if not lane.accepted("leave-behind"):
@@ -119,7 +122,7 @@ def _left_unaccepted(case: Case, lane: LaneFacts, order: Plain) -> Iterator[Brok
 
 
 def gives_up(case: Case, lane: LaneFacts, order: Plain, world: Plain | None) -> bool:
-    """Does the source give up activity by this, so that no one serves until the target does?"""
+    """Does this order make the source give up activity, so that no site serves until the target does?"""
     if (order["action"], order["on"], order["args"].get("role")) != ("set_role", "source", "standby"):
         return False
     is_beside = case.runbook.startswith(("solace/restore", "solace/guard", "solace/repair"))
@@ -127,14 +130,15 @@ def gives_up(case: Case, lane: LaneFacts, order: Plain, world: Plain | None) -> 
 
 
 def noted(order: Plain, world: Plain | None) -> Plain:
-    """Of what shuts a door: was it open before?"""
+    """For an order that shuts a door: was the door open before?"""
     if world is None or not is_closing(order["action"], order["args"]):
         return {}
     return {"found_open": not is_fenced(world, order["site"])}
 
 
 def _undecided(case: Case, lane: LaneFacts, order: Plain) -> Iterator[Broken]:
-    """Promise 7: prepared ones only, at the formerly active site, each with a recorded decision and its reason."""
+    """Promise 7: only prepared transactions are completed, at the formerly active site, each with a recorded decision and
+    its reason."""
     xid = order["args"]["xid"]
     ruling = lane.rulings.get(xid)
     if ruling is None or not ruling["reason"] or not ruling["by"]:
@@ -153,8 +157,8 @@ def _undecided(case: Case, lane: LaneFacts, order: Plain) -> Iterator[Broken]:
 
 
 def _too_soon(case: Case, lane: LaneFacts, order: Plain, world: Plain | None) -> Iterator[Broken]:
-    """Promise 7: at the newly active site the transaction manager has its chance first; who activates a site behind
-    our back gives it another one, which no one can wait for."""
+    """Promise 7: at the newly active site the transaction manager has its chance first. A person who activates a site
+    during the run gives the manager another chance, for which the run cannot wait."""
     at_target = order["action"] == "delete_transaction" and order["on"] == "target"
     if world is None or has_foreign_hand(case, lane, world):
         return
@@ -165,9 +169,10 @@ def _too_soon(case: Case, lane: LaneFacts, order: Plain, world: Plain | None) ->
 def _fence_opened(
     case: Case, lane: LaneFacts, order: Plain, intent: Intent | None, world: Plain | None
 ) -> Iterator[Broken]:
-    """Promise 8: only a restore lets clients back in, once nothing is active there; or an undo of our own fence."""
+    """Promise 8: only two things let clients back in: a restore, once nothing is active there, and an undo of our own
+    fence."""
     if intent is not None and intent.event["undo"]:
-        # Its own fence may never have been shut; then it is as open as it was.
+        # The run's own fence may never have been shut. Then it is as open as before.
         shut_before = case.begun is not None and not all(case.begun["sites"][order["site"]]["doors"])
         if shut_before and not any(one["action"] == order["action"] for one in lane.ordered):
             yield Broken(8, f"{words(order)}, and this run had not shut it")
@@ -177,14 +182,14 @@ def _fence_opened(
     if world is None:
         return
     for name, service in world["services"].items():
-        # One that is not replicated has no mate, and serves wherever it is.
+        # A service that is not replicated has no mate, and serves wherever it is.
         active = service["replicated"] and service["roles"][order["site"]] == "active"
         if active and not (name in case.lanes and is_foreign(case, case.lanes[name], world, order["site"])):
             yield Broken(8, f"{words(order)}, while {name} is active there")
 
 
 def _unsafe_return(case: Case, lane: LaneFacts, order: Plain) -> Iterator[Broken]:
-    """Promise 9: nothing is changed by a fail-back until it is shown to be safe, or the risk is accepted by name."""
+    """Promise 9: a fail-back changes nothing until the return is shown to be safe, or the risk is accepted by name."""
     if case.runbook != "solace/failback" or lane.accepted("unsafe-return"):
         return
     sides = [lane.read(side, "endpoints") for side in ("source", "target")]
@@ -197,7 +202,7 @@ def _unsafe_return(case: Case, lane: LaneFacts, order: Plain) -> Iterator[Broken
 
 
 def _risk(acting: list[Plain], returning: list[Plain], outage: Plain | None) -> str:
-    """Why it is not safe to go back; empty when it is. Written down once more, from the promise alone."""
+    """The reason why it is not safe to go back. Empty if it is safe. Written a second time, from the promise alone."""
     if outage is not None and outage["spool_lost"]:
         return "the returning site lost its spool"
     if outage is not None and outage["suspended"] is not False:

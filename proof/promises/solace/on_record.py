@@ -1,4 +1,4 @@
-"""Solace: what must hold when an event is on record."""
+"""Solace: the rules for an event that is on record."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from proof.promises.solace.facts import is_fenced, is_foreign
 
 
 def judge_record(case: Case, lane: LaneFacts, event: Plain, world: Plain | None) -> Iterator[Broken]:
-    """Every promise that this event breaks; ``lane`` has not taken it in yet."""
+    """Every promise that this event breaks. ``lane`` does not contain the event yet."""
     match event["kind"]:
         case "step.done":
             yield from _unproven(case, lane, event, world)
@@ -18,7 +18,7 @@ def judge_record(case: Case, lane: LaneFacts, event: Plain, world: Plain | None)
 
 
 def _unproven(case: Case, lane: LaneFacts, event: Plain, world: Plain | None) -> Iterator[Broken]:
-    """Promises 1 and 8: what a step says is done, is so; it was read, and the world agrees."""
+    """Promises 1 and 8: a step that counts as done is really so: it was read, and the world agrees."""
     step = case.steps[event["step"]]
     do = step.get("do")
     if do is None or not step.get("expect") or event["step"] in lane.waived or world is None:

@@ -1,4 +1,4 @@
-"""Solace: what belongs to a site, and not to one message VPN: its doors, and who relies on their being shut."""
+"""Solace: the rules for a whole site, not for one message VPN: its doors, and the services that rely on shut doors."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ _GIVEN_UP = ("reverted", "refused")
 
 
 def is_closing(action: str, args: Plain) -> bool:
-    """Does it shut a door of a whole site?"""
+    """Does the action shut a door of a whole site?"""
     return (action, args.get("state")) in _CLOSING
 
 
 def relies(case: Case, lane: LaneFacts, site: str) -> bool:
-    """Has this lane shut the doors of ``site``, and do clients depend on that, until a restore has taken over? One that
-    rolls back does not, unless its target may be active already."""
+    """Has this lane shut the doors of ``site``, and does it rely on that? It does until a restore has taken over. A lane
+    that rolls back does not, unless its target may be active already."""
     if case.runbook not in _FENCING or case.site("source") != site:
         return False
     is_leaving = lane.is_reverting or lane.is_turning or lane.outcome in _GIVEN_UP
@@ -51,7 +51,8 @@ def relying(case: Case, site: str, besides: LaneFacts) -> list[str]:
 
 
 def judge_door(case: Case, lane: LaneFacts, order: Plain, world: Plain | None) -> Iterator[Broken]:
-    """Promise 14: a door is opened by no one while others rely on its being shut, and undone only by who shut it."""
+    """Promise 14: no run opens a door while others rely on its being shut. Only the run that shut a door may undo
+    that."""
     is_undo = not case.runbook.startswith("solace/restore")
     others = [name for name in relying(case, order["site"], lane) if name != order["service"] or is_undo]
     if others:
@@ -64,21 +65,21 @@ def judge_door(case: Case, lane: LaneFacts, order: Plain, world: Plain | None) -
 
 
 def _closings(case: Case, site: str) -> list[Plain]:
-    """What this run has sent to shut the doors of a site."""
+    """The commands that this run has sent to shut the doors of a site."""
     sent = [one for lane in case.lanes.values() for one in lane.ordered]
     return [one for one in sent if one["site"] == site and is_closing(one["action"], one["args"])]
 
 
 def judge_doors(case: Case, lane: LaneFacts, world: Plain) -> Iterator[Broken]:
-    """Promise 8: what a finished lane has fenced stays so, whatever others do, until a restore opens it."""
+    """Promise 8: a site that a finished lane has fenced stays fenced, whatever others do, until a restore opens it."""
     site = case.site("source")
     if lane.outcome == "done" and relies(case, lane, site) and not is_fenced(world, site):
         yield Broken(8, f"{lane.service}: done, and clients can reach {site}")
 
 
 def judge_left_shut(case: Case, lane: LaneFacts, world: Plain) -> Iterator[Broken]:
-    """Promise 17: a run that has taken everything back leaves no door shut that it found open, unless a person accepts
-    by name that it stays so."""
+    """Promise 17: a fully reverted run leaves no door shut that it found open, unless a person accepts by name that the
+    door stays shut."""
     site, lanes = case.site("source"), case.lanes.values()
     if any(one.outcome != "reverted" or one.accepted("left-changed") for one in lanes):
         return

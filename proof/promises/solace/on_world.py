@@ -1,4 +1,4 @@
-"""Solace: what must hold of the world itself: at every moment, and at the end of a run."""
+"""Solace: the rules for the world itself, at every moment and at the end of a run."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from proof.promises.solace.facts import COMMANDED, LOSSLESS, has_foreign_hand, i
 from proof.promises.solace.on_site import judge_doors, judge_left_shut
 
 _NEAR = 1e-6
-# Ends after which nothing may be lost, or after an escalation no more than was reported.
+# Ends after which nothing may be lost. After an escalation, no more than the reported number may be lost.
 _COUNTED = ("done", "reverted", "refused", "escalated")
 
 
@@ -21,7 +21,7 @@ def judge_world(case: Case, lane: LaneFacts, service: Plain, world: Plain) -> It
 
 
 def _both_active(case: Case, lane: LaneFacts, service: Plain, world: Plain) -> Iterator[Broken]:
-    """Promise 1: no interval with two active sites starts with what we told a site."""
+    """Promise 1: no command of ours starts an interval with two active sites."""
     begun = case.begun["moment"] if case.begun is not None else 0.0
     for start, _ in service["both_active"]:
         if start < begun:
@@ -45,7 +45,7 @@ def _both_active(case: Case, lane: LaneFacts, service: Plain, world: Plain) -> I
 
 
 def judge_end(case: Case, lane: LaneFacts, service: Plain, world: Plain) -> Iterator[Broken]:
-    """Promises 3, 4 and 7 of a run that no one leads any more; everything that was on its way has arrived."""
+    """Promises 3, 4 and 7, once no process leads the run any more and everything in transit has arrived."""
     yield from _where_activity_is(case, lane, world)
     yield from judge_doors(case, lane, world)
     yield from judge_left_shut(case, lane, world)
@@ -57,21 +57,21 @@ def judge_end(case: Case, lane: LaneFacts, service: Plain, world: Plain) -> Iter
 
 
 def judge_lasting(case: Case, lane: LaneFacts, service: Plain, world: Plain) -> Iterator[Broken]:
-    """What a lane has reached permanently, after all that came later."""
+    """Judges the permanent results of a lane, after all later runs."""
     yield from judge_doors(case, lane, world)
 
 
 def counts(case: Case, lane: LaneFacts) -> bool:
-    """Only of who promises that nothing is lost, or how much, is asked the outcome of the messages."""
+    """Does the run promise no loss, or a limit on the loss? Only then the outcome of the messages matters."""
     return case.runbook in LOSSLESS and lane.outcome in _COUNTED
 
 
 def _where_activity_is(case: Case, lane: LaneFacts, world: Plain) -> Iterator[Broken]:
-    """The name of an end says who is active; unless another person had a hand in it, or a site is lost."""
+    """The name of an end determines which site is active, unless another person changed a role or a site is lost."""
     if has_foreign_hand(case, lane, world) or "restore" in case.runbook or "suspend" in case.runbook:
         return
     source, target = case.site("source"), case.site("target")
-    # The state of a site that is down or fenced is unknown; the operator who answers for it by name was informed.
+    # The state of a site that is down or fenced is unknown. The operator who answers for it by name was informed.
     is_behind_fence = case.runbook == COMMANDED
     known = world["sites"][source]["serves"] and not is_behind_fence and not lane.accepted("unfenced")
     begun = {} if case.begun is None else case.begun["services"][lane.service]["roles"]
@@ -84,7 +84,7 @@ def _where_activity_is(case: Case, lane: LaneFacts, world: Plain) -> Iterator[Br
 
 
 def _refilled(case: Case, lane: LaneFacts, service: Plain, world: Plain) -> Iterator[Broken]:
-    """Promise 15: who is done without an escalation has left nothing queued where it came from."""
+    """Promise 15: a lane that is done without an escalation has left nothing queued at its source."""
     if (
         lane.outcome != "done"
         or case.runbook not in LOSSLESS
@@ -97,13 +97,13 @@ def _refilled(case: Case, lane: LaneFacts, service: Plain, world: Plain) -> Iter
 
 
 def _read_before_leaving(lane: LaneFacts) -> float | None:
-    """When what the target was told to take over upon was asked, the last time; None: not known."""
+    """The moment of the readings on which the target was last told to take over. None: unknown."""
     told = [one for one in lane.ordered if one["action"] == "set_role" and one["on"] == "target"]
     return None if not told else told[-1].get("read") or told[-1]["moment"]
 
 
 def _own_left(case: Case, lane: LaneFacts, service: Plain) -> Iterator[Broken]:
-    """Promise 17: reverted means that nothing of ours is left, the operator's own commands among it."""
+    """Promise 17: reverted means that no change of the run is left, not even one by the operator's own commands."""
     if lane.outcome != "reverted" or lane.accepted("left-changed"):
         return
     before = [] if case.begun is None else case.begun["services"][lane.service]["effects"]
@@ -113,8 +113,8 @@ def _own_left(case: Case, lane: LaneFacts, service: Plain) -> Iterator[Broken]:
 
 
 def _changed_nothing(case: Case, lane: LaneFacts, service: Plain, world: Plain) -> Iterator[Broken]:
-    """Refused means that nothing was changed; but the door of a site is everybody's, and what a person has undone
-    before anybody read it looks as if it had never been."""
+    """Refused means that nothing was changed. The doors of a site are exempt, because all its services share them. Roles
+    are exempt if a person changed one: a change that was undone before it was read looks as if it had never happened."""
     if lane.outcome != "refused" or case.begun is None:
         return
     before = case.begun["services"][lane.service]["effects"]
@@ -127,7 +127,8 @@ def _changed_nothing(case: Case, lane: LaneFacts, service: Plain, world: Plain) 
 
 
 def _lost(case: Case, lane: LaneFacts, service: Plain, world: Plain) -> Iterator[Broken]:
-    """Promise 3: nothing, when it went well or back; after an escalation, no more than was said to be at risk."""
+    """Promise 3: nothing is lost if the run is done, reverted or refused. After an escalation, no more than was said to
+    be at risk."""
     if not counts(case, lane) or lane.accepted("unsafe-return") or "lost" not in service:
         return
     if case.begun is None or has_foreign_hand(case, lane, world):
@@ -141,7 +142,7 @@ def _lost(case: Case, lane: LaneFacts, service: Plain, world: Plain) -> Iterator
 
 
 def _left_behind(case: Case, lane: LaneFacts, service: Plain) -> Iterator[Broken]:
-    """Promise 7: what was completed by decision is deleted afterwards."""
+    """Promise 7: a transaction that was completed by decision is deleted afterwards."""
     if lane.outcome not in ("done", "escalated") or lane.waived:
         return
     completed = {

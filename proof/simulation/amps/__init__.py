@@ -1,1 +1,1 @@
-"""The simulated runs of AMPS instances: what is drawn of them, and what is true of them."""
+"""The simulated runs of AMPS instances: how they are drawn, and their true state."""

@@ -1,4 +1,4 @@
-"""Draws simulated runs of AMPS instances: the fabric, what happened in it before the run, and what goes wrong."""
+"""Draws simulated runs of AMPS instances: the fabric, the events in it before the run, and the faults."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ class AmpsDraw:
         ("sow", "items"),
         ("permissions", "known"),
     )
-    # Together with the latest effect of a request (20s) and a sample (2s) still within the 30s of `settle`.
+    # A lag, the latest effect of a request (20s) and a sample (2s) together are within the 30s of `settle`.
     lags: Sequence[float] = (1.0, 4.0)
     calls: Sequence[str] = (
         "set_client_transports",
@@ -76,7 +76,7 @@ class AmpsDraw:
     waits: bool = False
 
     def episode(self, chance: Random, part: Part) -> tuple[str, ...]:
-        """A person opens a side by hand, its link fails, and a person closes it again; or a part of that."""
+        """A person opens a side by hand, its link fails, and a person closes it again. Or only a part of that happens."""
         mate = next(site for site in SITES if site != part.source)
         one, two = instance_of(part.services[0], part.source), instance_of(part.services[0], mate)
         steps = chance.choice(
@@ -108,7 +108,7 @@ class AmpsDraw:
         return {}
 
     def own(self, chance: Random, kind: Kind) -> OwnCommand | None:
-        """None: a command of the operator's own is the same for every family."""
+        """None, because the operator's own command is the same for every family."""
         return None
 
     def scene(self, chance: Random, kind: Kind) -> Scene:
@@ -139,7 +139,7 @@ def _calm(chance: Random, layout: FabricLayout, source: str, target: str) -> Bef
 
 
 def _dark(chance: Random, layout: FabricLayout, source: str, target: str) -> Before:
-    """The source is lost, permanently or for a while; or only cut off; or only its administration is."""
+    """The source is lost, permanently or for some time. Or only its link, or only its administration is lost."""
     at = chance.choice((1, 3, 6))
     lasts = chance.choice(("", "", "", " 20s", " 40s"))
     lost = chance.choices(("kill", "silent", "link"), (78, 10, 12))[0]
@@ -159,7 +159,7 @@ def _returns(chance: Random, layout: FabricLayout, source: str, target: str) -> 
 
 
 def _returns_empty(chance: Random, layout: FabricLayout, source: str, target: str) -> Before:
-    """The same, and its files are lost; sometimes they are not."""
+    """Like ``_returns``, but the source's files are usually lost, too."""
     back = chance.choice((6, 9, 15))
     faults = _after_loss(chance, layout, source, target, back)
     if chance.random() < 0.9:

@@ -1,4 +1,4 @@
-"""Draws what goes wrong in an AMPS fabric, in the words of its fault grammar."""
+"""Draws the faults of an AMPS fabric, in its fault grammar."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ _PLANNED: frozenset[Kind] = frozenset(
     {"amps/controlled", "amps/controlled-async", "amps/failback", "amps/failback-async"}
 )
 _CRITICAL = ("disable", "enable", "downgrade")
-# The last one comes when no one waits for its answer any more, and well before an effect is given up (30s).
+# The last effect comes when no process waits for the answer any more, and well before an effect is given up (30s).
 _LATE = ("500ms", "2s", "6s", "20s")
 
 
 def draw_faults(chance: Random, layout: FabricLayout, kind: Kind) -> tuple[str, ...]:
-    """Some faults, as text. Most simulated runs have few, so that each can do its harm."""
+    """Some faults, as text. Most simulated runs have few faults, so that each fault can have its effect."""
     count = chance.choices((0, 1, 2, 3, 5), (20, 40, 20, 12, 8))[0]
     return tuple(_fault(chance, layout, kind) for _ in range(count))
 
@@ -35,7 +35,7 @@ def _fault(chance: Random, layout: FabricLayout, kind: Kind) -> str:
 
 
 def _of_link(chance: Random, layout: FabricLayout) -> str:
-    """Something about the link, while it is to catch up."""
+    """A fault of the link, while it has to catch up."""
     one, other = _pair(chance, layout)
     what = chance.choice(("down", "down", f"slow {chance.choice((10, 100))}x"))
     return f"link {one} {other} {what}{chance.choice(('', '', *_LASTS))}"
@@ -49,7 +49,7 @@ def _pair(chance: Random, layout: FabricLayout) -> tuple[str, str]:
 
 
 def _when(chance: Random) -> str:
-    """A moment, or something that is asked of an instance."""
+    """The trigger of a fault: a moment, or a request to an instance."""
     if chance.random() < 0.35:
         return f"at {chance.choice((0.0, 0.3, 1.0, 3.0, 6.0, 10.0, 15.0, 25.0)):g}s"
     wait = chance.choice(("", "", " +200ms", " +1s", " +4s", " +8s"))
@@ -57,7 +57,7 @@ def _when(chance: Random) -> str:
 
 
 def _of_answer(chance: Random) -> str:
-    """One answer, or all for a while."""
+    """A fault of one answer, or of all answers for some time."""
     what = chance.choice(
         ("refuse", "lose request", "lose reply", "lose reply", "late", "late", "truncate reply", "garbage reply")
     )

@@ -1,4 +1,4 @@
-"""Draws an AMPS pair: one or two services, each an instance at either site, and their clients. Small ones mostly."""
+"""Draws an AMPS pair: one or two services, each with an instance at both sites, and their clients. Most are small."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ from simulator.amps.layout import (
 
 SITES = ("ny", "ldn")
 _SERVICES = ("orders", "trades")
-# In an async pair only one instance may let clients in; its mate starts without them.
+# In an async pair only one instance may let clients in. Its mate starts with its client transports disabled.
 _ASYNC: frozenset[Kind] = frozenset({"amps/controlled-async", "amps/uncontrolled-async", "amps/failback-async"})
 _EITHER: frozenset[Kind] = frozenset(
     {"amps/restore", "amps/restore-bootstrap", "amps/proxied-transfer", "amps/guard"}
 )
 
-# What instances do by themselves: journals are removed once no one who was away can want them any more, a link that is
-# behind is downgraded, and upgraded again.
+# The actions of instances by themselves: they remove journals that no returning instance can need any more. They
+# downgrade a link that is behind, and upgrade it again.
 _ACTIONS: Mapping[str, Any] = {
     "retention": 3_600.0,
     "downgrade": DowngradeLayout(age=1.5, upgrade_age=1.0, every=0.5),
@@ -101,14 +101,14 @@ def _mate(service: str, site: str) -> str:
 
 
 def _transports(chance: Random, *, lets_in: bool) -> tuple[TransportLayout, ...]:
-    """Two doors for clients at some instances: half of what is asked may be done."""
+    """Some instances have two client transports, so that a request may be obeyed in part."""
     names = ("amps-tcp", "amps-websocket") if chance.random() < 0.2 else ("amps-tcp",)
     doors = (TransportLayout(name=name, enabled=lets_in) for name in names)
     return (*doors, TransportLayout(name="amps-replication", type="amps-replication"))
 
 
 def _lets_in(chance: Random, kind: Kind, *, is_source: bool, sync: bool) -> bool:
-    """How the client transports are after a start; sometimes not as they should."""
+    """Are the client transports enabled after a start? Sometimes they are in the wrong state."""
     if kind in ("amps/restore", "amps/restore-bootstrap") and is_source:
         return chance.random() < 0.3
     if is_source or sync:
@@ -142,7 +142,7 @@ def _publishers(chance: Random, service: str, source: str) -> list[PublisherLayo
 
 
 def _servers(chance: Random, service: str, source: str) -> Sequence[str]:
-    """Clients prefer the source, mostly: they are to be moved."""
+    """Most clients prefer the source, because the run has to move them."""
     preferred = tuple(sorted(SITES, key=lambda site: site != source))
     order = preferred if chance.random() < 0.9 else preferred[::-1]
     return tuple(instance_of(service, site) for site in order)

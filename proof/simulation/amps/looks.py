@@ -1,4 +1,4 @@
-"""The world of AMPS as the judge is shown it: plain data, taken from the fabric itself, never from what anybody reads."""
+"""The world of AMPS as the judge sees it: plain data, taken from the fabric itself, never from readings."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from simulator.amps.world import AmpsWorld
 
 
 def look(world: AmpsWorld, *, count: bool = False) -> dict[str, Any]:
-    """What is true now; with ``count``, also the outcome of the messages. See ``proof.promises`` for the shape."""
+    """The present true state. With ``count``, also the outcome of the messages. See ``proof.promises`` for the shape."""
     with world.request():
         known = world.fabric.instances
         pairs: dict[str, list[InstanceLayout]] = {}
@@ -70,7 +70,8 @@ def _instance(world: AmpsWorld, layout: InstanceLayout, mate: str) -> dict[str, 
 
 
 def _counted(world: AmpsWorld, pair: list[InstanceLayout]) -> dict[str, Any]:
-    """Messages that publishers were told are safe, and that no reader can get any more."""
+    """The number of lost messages: publishers were told that they are safe, and no reader can get them any more. Also the
+    actions that instances received."""
     names = {one.name for one in pair}
     publishers = {one.name for one in world.layout.publishers if names.intersection(one.servers)}
     streams = [one for one in world.tally().streams if one.publisher in publishers]

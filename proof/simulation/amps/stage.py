@@ -17,7 +17,7 @@ from simulator.amps.world import AmpsWorld
 from simulator.amps.worlds import AMPS_WORLDS
 
 _NAME = "night"
-_GLANCE_S = 1.0  # so often a world that settles is checked
+_GLANCE_S = 1.0  # the interval between two checks of a settling world
 
 
 class AmpsStage:
@@ -51,7 +51,7 @@ class AmpsStage:
         return Inventory(sites=sites, pairs=(Pair(name="night", sites=(one, other), services=services),))
 
     def inject(self, faults: Iterable[str]) -> None:
-        """In the words of ``simulator.amps.faults``."""
+        """Injects faults in the grammar of ``simulator.amps.faults``."""
         self._world.inject(parse_amps_fault(text) for text in faults)
 
     def released(self) -> AbstractContextManager[None]:
@@ -67,7 +67,7 @@ class AmpsStage:
         return cast("Adapter", MockAmpsAdapter(site, context))
 
     def look(self, *, count: bool = False) -> dict[str, Any]:
-        """Doors, links, queues, what each instance has more than its mate."""
+        """Doors, links, queues, and the number of messages that each instance is ahead of its mate."""
         if count:
             return look(self._world, count=True)
         with self._world.request():
@@ -76,8 +76,8 @@ class AmpsStage:
             return {**self._seen[1], "moment": self._world.now()}
 
     def settling(self, longest: float, *, counts: bool) -> Iterator[float]:
-        """Until the fabric is steady: publishers never rest, and each second with them costs. What counts as lost has
-        the whole time to turn up; where messages do not count, none is waited for."""
+        """Waits until the fabric is steady, because publishers never stop and each simulated second costs time. Messages
+        that seem lost get the whole time to arrive. If messages do not count, the simulation does not wait for them."""
         before, left = self._world.next_numbers() if counts else {}, longest
         while left > 0:
             yield (passed := min(_GLANCE_S, left))
@@ -86,5 +86,5 @@ class AmpsStage:
                 return
 
     def close(self) -> None:
-        """The world is unknown again."""
+        """Removes the world from the known worlds."""
         AMPS_WORLDS.forget(_NAME)

@@ -1,1 +1,1 @@
-"""The runs of families in files: what is drawn of them, and what is true of them."""
+"""The simulated runs of families in files: how they are drawn, and their true state."""

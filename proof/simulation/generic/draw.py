@@ -1,4 +1,4 @@
-"""Draws runs of a family in a file: the pair, what happened to it before the run, and what goes wrong."""
+"""Draws runs of a family in a file: the pair, the events in it before the run, and the faults."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ SITES = ("ny", "nj")
 _SERVICES = ("orders", "trades")
 _LASTS = (" 1s", " 3s", " 6s", " 15s", "")
 _FOR_A_WHILE = (" 2s", " 6s", " 25s")
-# Later than this it would come when no one waits for it any more: a time-out of 5s, and 2s to settle.
+# A later effect would come when no process waits for it any more: a timeout of 5s, and 2s to settle.
 _LATE = ("500ms", "2s", "6s")
 _ANSWERS = ("refuse", "lose request", "lose reply", "lose reply", "truncate reply", "garbage reply")
 _ENDS = (
@@ -32,14 +32,14 @@ _ALWAYS: Mapping[str, Sequence[Choice]] = {
     "step-failed": ("revert", "stop", "retry", "waive"),
     "undo-failed": ("stop", "retry"),
 }
-# The weight of a runbook whose name starts so; of every other one, 1.
+# The weight of a runbook by the start of its name. Every other runbook has the weight 1.
 _WEIGHTS = {"controlled": 6, "failback": 4, "uncontrolled": 3, "restore": 2}
 
 Before = tuple[tuple[str, ...], float]  # faults, and the seconds before the run starts
 
 
 class GenericDraw:
-    """See ``scene.FamilyDraw``. ``file``: that of the family; ``kinds``: its runbooks."""
+    """See ``scene.FamilyDraw``. ``file``: the family's file. ``kinds``: its runbooks."""
 
     endless: frozenset[Kind] = frozenset()
     naps: Sequence[float] = (45.0, 90.0)
@@ -62,11 +62,12 @@ class GenericDraw:
             (name, field) for name, reading in file.readings.items() for field in reading.fields
         ]
         self.calls: Sequence[str] = sorted({action for one in runbooks.values() for action in _actions(one)}) or ["-"]
-        # What the world has to obey; a fence plan's command is outside of it.
+        # The actions that the world has to obey. A fence plan's command is outside of the world.
         self._told = [name for name in self.calls if name in file.actions] or sorted(file.actions)
         self._parted = [name for name in file.closing if file.actions[name].parts > 1]
         self.slow_readings: Sequence[str] = [*file.readings, *self.calls]
-        # What another person may do by hand: what changes who serves, and nothing that a runbook has to prepare.
+        # The actions that another person may do by hand: they change which site serves, and need no preparation by a
+        # runbook.
         self._hands = [name for name, one in file.actions.items() if Facet.SERVES in one.makes and not one.arguments]
         self._managers = list(managers_in(file))
         self._takes_over = _opening(file, runbooks.values())
@@ -80,7 +81,7 @@ class GenericDraw:
         return tuple(f"at {number * 2}s: {what}" for number, what in enumerate(chance.choice(steps)))
 
     def further(self, chance: Random, story: Story) -> tuple[Further, ...]:
-        """What was moved is moved back, or the other service is moved too."""
+        """The moved services are moved back, or the other service is moved too."""
         if not story.kind.endswith("/controlled") or chance.random() >= 0.15:
             return ()
         layout = story.layout
@@ -92,15 +93,15 @@ class GenericDraw:
         return (Further(kind=story.kind, source=back, services=story.services, policy=story.policy),)
 
     def apart(self, chance: Random, story: Story) -> dict[str, Any]:
-        """Nothing: services are alike."""
+        """No changes, because the services are alike."""
         return {}
 
     def own(self, chance: Random, kind: Kind) -> OwnCommand | None:
-        """None: a command of the operator's own is the same for every family."""
+        """None, because the operator's own command is the same for every family."""
         return None
 
     def scene(self, chance: Random, kind: Kind) -> Scene:
-        """Two sites; one service, or two where they can be moved apart."""
+        """Two sites with one service, or with two services if they can be moved separately."""
         source = chance.choice(SITES)
         target = next(site for site in SITES if site != source)
         count = 1 if self._file.whole_site else chance.choices((1, 2), (80, 20))[0]
@@ -134,7 +135,8 @@ class GenericDraw:
             if name.endswith("-fenced"):  # its machine has to answer
                 return (f"at 1s: somebody {chance.choice(self._file.stopping)} {source}",), wait
             if chance.random() < 0.4:
-                # The operator alone is cut off; perhaps the link is lost as well, until about when the target takes over.
+                # Only the operator is cut off. Perhaps the link is lost as well, until about the time when the target
+                # takes over.
                 cut = chance.choice(("", "", " 16s", " 20s", " 40s"))
                 return (f"at 1s: silent {source}", *((f"at 1s: link down{cut}",) if cut else ())), wait
             return (f"at 1s: down {source}{chance.choice(('', '', '', ' 20s', ' 40s'))}",), wait
@@ -144,8 +146,8 @@ class GenericDraw:
         return lost, away + chance.choice((0.5, 5.0, 10.0))
 
     def _manager(self, chance: Random) -> tuple[tuple[str, ...], tuple[str, ...]]:
-        """One of the other managers may act at a site, or its reading does not tell, where the family has a reading of
-        it: since before the run, or from amid it on. Perhaps it does act, amid the run."""
+        """If the family reads other managers, one of them may act at a site, or its reading does not tell. That begins
+        before the run or during it. Perhaps the manager does act during the run."""
         if not self._managers or chance.random() >= 0.25:
             return (), ()
         site, name = chance.choice(SITES), chance.choice(self._managers)
@@ -159,10 +161,10 @@ class GenericDraw:
         hand, wait = chance.choice(self._hands), chance.choice(("", " +20ms", " +500ms", " +3s"))
         return managed, (f"act {chance.choice(self._told)}{wait}: manager does {hand} {site}",)
 
-    # What goes wrong
+    # Faults
 
     def _faults(self, chance: Random, kind: Kind) -> tuple[str, ...]:
-        """Some faults, as text. Most runs have few, so that each can do its harm."""
+        """Some faults, as text. Most runs have few faults, so that each fault can have its effect."""
         count = chance.choices((0, 1, 2, 3, 5), (20, 40, 20, 12, 8))[0]
         return tuple(self._fault(chance) for _ in range(count))
 
@@ -217,7 +219,7 @@ def _service(chance: Random, name: str) -> GenericService:
 
 
 def _fence(chance: Random, kind: Kind, source: str) -> dict[str, Any]:
-    """The command of the source's fence plan, where the runbook has one."""
+    """The command of the source's fence plan, if the runbook has one."""
     if not kind.endswith("-commanded"):
         return {}
     ends = chance.choices(_ENDS, k=chance.choice((0, 0, 1, 2)))
@@ -226,7 +228,7 @@ def _fence(chance: Random, kind: Kind, source: str) -> dict[str, Any]:
 
 
 def _gates(runbook: Runbook) -> Iterator[tuple[str, Sequence[Choice]]]:
-    """Each question of a runbook, with what may be answered."""
+    """Each question of a runbook, with its possible answers."""
     for step in runbook.steps:
         for asks in (step.ask, step.when_guard_breaks, step.when_stalled):
             if asks is not None:
@@ -246,7 +248,8 @@ def _dos(step: Step) -> Iterator[Any]:
 
 
 def _opening(file: FamilyFile, runbooks: Iterable[Runbook]) -> str | None:
-    """What makes a target serve by hand: as the runbooks of the family do it, or the first action that does."""
+    """The action by which a person makes a target serve: the one that the family's runbooks use, or the first suitable
+    one. None: there is none."""
     made = [name for name, one in file.actions.items() if one.makes.get(Facet.SERVES) and not one.arguments]
     dos = (do for runbook in runbooks for step in runbook.steps for do in _dos(step))
     told = [do.action for do in dos if do.on == "target" and do.action in made]

@@ -1,4 +1,4 @@
-"""A simulated pair of a declared family as the stage of a run, and as the judge is shown it."""
+"""A simulated pair of a declared family as the stage of a run, and as the judge sees it."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ class GenericStage:
         return Inventory(sites=sites, pairs=(Pair(name="night", sites=self._layout.sites, services=services),))
 
     def inject(self, faults: Iterable[str]) -> None:
-        """In the words of ``simulator.generic.faults``."""
+        """Injects faults in the grammar of ``simulator.generic.faults``."""
         self._world.inject(parse_generic_fault(text) for text in faults)
 
     def released(self) -> AbstractContextManager[None]:
@@ -76,7 +76,7 @@ class GenericStage:
         return cast("Adapter", FencedAdapter(inner, context.clock, self._fence))
 
     def look(self, *, count: bool = False) -> dict[str, Any]:
-        """Who serves, what waits, what was told to whom; taken from the world itself."""
+        """The serving sites, the waiting units and the obeyed actions, taken from the world itself."""
         if self._fence is not None:
             self._fence.settle()
         with self._world.request():
@@ -104,9 +104,9 @@ class GenericStage:
         return {**found, "lost": tally.lost} if count else found
 
     def settling(self, longest: float, *, counts: bool) -> Iterator[float]:
-        """All of it, at once: no time is spent where nothing happens."""
+        """The whole time at once, because simulated time in which nothing happens costs nothing."""
         yield longest
 
     def close(self) -> None:
-        """The world is unknown again."""
+        """Removes the world from the known worlds."""
         GENERIC_WORLDS.forget(_NAME)

@@ -1,1 +1,1 @@
-"""The simulated runs of Solace message VPNs: what is drawn of them, and what is true of them."""
+"""The simulated runs of Solace message VPNs: how they are drawn, and their true state."""

@@ -1,4 +1,4 @@
-"""Draws simulated runs of Solace message VPNs: the world, what happened in it before the run, and what goes wrong."""
+"""Draws simulated runs of Solace message VPNs: the world, the events in it before the run, and the faults."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ class SolaceDraw:
         ("fence", "nodes.backbone_up"),
         ("external_fence", "closed"),
     )
-    # Together with the latest effect of a command (6s) still within what is waited for it: its time-out (5s), and 2s.
+    # A lag and the latest effect of a command (6s) together are within the wait for it: its timeout (5s), and 2s.
     lags: Sequence[float] = (0.3, 0.9)
     calls: Sequence[str] = (
         *("set_role", "set_role", "set_backbone", "set_external_fence"),
@@ -126,7 +126,7 @@ _ENDS = (
 
 
 def _command(chance: Random, kind: Kind, source: str) -> dict[str, Any]:
-    """The command of the source's fence plan, where the runbook has one."""
+    """The command of the source's fence plan, if the runbook has one."""
     if not kind.endswith("-commanded"):
         return {}
     ends = chance.choices(_ENDS, k=chance.choice((0, 0, 1, 1, 2, 4)))
@@ -144,7 +144,7 @@ def _accepts_untold_sync(chance: Random, story: Story) -> dict[str, Any]:
 
 
 def _services(chance: Random, layout: WorldLayout) -> tuple[str, ...]:
-    """Mostly all; sometimes one of the site's services stays out of the run."""
+    """Usually all services. Sometimes one of the site's services stays out of the run."""
     names = tuple(vpn.name for vpn in layout.vpns)
     return names[:-1] if len(names) > 1 and chance.random() < 0.3 else names
 
@@ -154,7 +154,7 @@ def _calm(chance: Random, layout: WorldLayout, source: str, target: str) -> Befo
 
 
 def _dark(chance: Random, layout: WorldLayout, source: str, target: str) -> Before:
-    """The source is lost, permanently or for a while; or only its management is."""
+    """The source is lost, permanently or for some time. Or only its management is lost."""
     lasts = chance.choice(("", "", "", " 20s", " 40s", " 2m"))
     if chance.random() < 0.2:
         return (f"at 0s: unreachable {source}{lasts}",), 1.0, {}
@@ -169,7 +169,7 @@ def _cut_off(chance: Random, layout: WorldLayout, source: str, target: str) -> B
 
 
 def _returned(chance: Random, layout: WorldLayout, source: str, target: str) -> Before:
-    """The source was lost, its mate took over, and it is back now: perhaps as active too, perhaps not yet."""
+    """The source was lost, its mate took over, and the source comes back: perhaps as active too, perhaps only later."""
     away = chance.choice((5, 10, 20))
     faults = [f"at 0s: node {source}/{node} down {away}s" for node in _nodes(layout, source)]
     faults.append(f"at 2s: role {target} active")
@@ -180,7 +180,7 @@ def _returned(chance: Random, layout: WorldLayout, source: str, target: str) -> 
 
 
 def _failed_over(chance: Random, layout: WorldLayout, source: str, target: str) -> Before:
-    """The source acts since a while, and its mate is standby again."""
+    """The source has been active for some time, and its mate is standby again."""
     faults = [f"at 0s: node {target}/{node} down 4s" for node in _nodes(layout, target)]
     faults += [f"at 1s: role {source} active", f"at 6s: role {target} standby"]
     wait = chance.choice((9.0, 14.0, 30.0))

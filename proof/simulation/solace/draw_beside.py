@@ -1,4 +1,4 @@
-"""Draws what is beside a run of message VPNs: what operators do by hand, and other runs over the same sites."""
+"""Draws the things beside a run of message VPNs: manual changes of operators, and other runs over the same sites."""
 
 from __future__ import annotations
 
@@ -11,19 +11,19 @@ from proof.simulation.solace.draw_world import NODES
 from proof.simulation.story import Further, Kind, Part, Story
 
 _FURTHER = 0.3
-_FURTHER_SHARED = 0.6  # where what is done belongs to the whole site
+_FURTHER_SHARED = 0.6  # where several services share the site
 _SHUTTING: frozenset[Kind] = frozenset({"uncontrolled-isolated", "uncontrolled-commanded"})
 _APART = 0.6
 _ANSWERED: Mapping[str, str] = {"leave-behind": "accept", "unfenced": "attest", "unsafe-return": "accept"}
 
 
 def episode(chance: Random, part: Part) -> tuple[str, ...]:
-    """One thing after the other, some seconds apart."""
+    """Faults that follow each other, some seconds apart."""
     source, target = part.source, other(part.source)
     pause = chance.choice((0.3, 1.0, 3.0))
     steps = chance.choice(
         (
-            # A person gives activity back, the bridge fails, and a person takes it away again.
+            # A person makes the source active again, the bridge fails, and a person makes the source standby again.
             (f"role {source} active", "bridge down", f"role {source} standby"),
             (f"role {source} active", "bridge down 20s", f"role {source} standby"),
             (f"role {source} active", f"role {source} standby"),
@@ -41,8 +41,8 @@ def episode(chance: Random, part: Part) -> tuple[str, ...]:
 
 
 def apart(chance: Random, story: Story) -> dict[str, Any]:
-    """Of several services behind one door one cannot be activated, while the others fail over. Drawn apart from the
-    rest; changes of the story."""
+    """Changes of the story: one of several services behind one door cannot be activated, while the others fail over.
+    Drawn separately from the rest."""
     if story.kind not in _SHUTTING or len(story.services) < 2 or chance.random() >= _APART:
         return {}
     gates = {
@@ -56,12 +56,12 @@ def apart(chance: Random, story: Story) -> dict[str, Any]:
 
 
 def other(site: str) -> str:
-    """The mate."""
+    """The mate of ``site``."""
     return next(name for name in NODES if name != site)
 
 
 def further(chance: Random, story: Story) -> tuple[Further, ...]:
-    """What may come after this run, or beside it."""
+    """The runs that may come after this run, or beside it."""
     makers = _AFTER.get(story.kind, ())
     if not makers or chance.random() >= (_FURTHER_SHARED if len(story.services) > 1 or _left(story) else _FURTHER):
         return ()
@@ -77,7 +77,7 @@ def _left(story: Story) -> tuple[str, ...]:
 
 def _more(chance: Random, story: Story, kind: Kind, services: tuple[str, ...], **more: Any) -> Further:
     policy = story.policy
-    if chance.random() < 0.7:  # else what was decided for the first run, or nothing
+    if chance.random() < 0.7:  # otherwise the decisions for the first run, or none
         gates = {**policy.on_gate, **_ANSWERED}
         reasons = dict.fromkeys(gates, "agreed before")
         policy = policy.model_copy(update={"on_gate": gates, "reasons": reasons})
@@ -118,7 +118,7 @@ def _guarded(chance: Random, story: Story) -> tuple[Further, ...]:
 
 
 def _back_again(chance: Random, story: Story) -> tuple[Further, ...]:
-    """What was moved is moved back."""
+    """The moved services are moved back."""
     return (_more(chance, story, "controlled", story.services, source=other(story.source)),)
 
 

@@ -1,4 +1,4 @@
-"""Draws what goes wrong in the world, in the words of its fault grammar."""
+"""Draws the faults of the world, in its fault grammar."""
 
 from __future__ import annotations
 
@@ -14,20 +14,20 @@ _COMMANDS = ("demote", "activate", "revert", "complete", "delete", "fence", "unf
 _PHASES = ("demote", "drain", "transactions", "activate", "revert", "complete", "delete", "reads", "fence", "unfence")
 _OF_A_PAIR, _LOCKED_FOR_GOOD = 0.1, 0.03
 _CRITICAL = ("demote", "activate")
-# Later than this it would come when no one waits for it any more: a time-out of 5s, and 2s to settle.
+# A later effect would come when no process waits for it any more: a timeout of 5s, and 2s to settle.
 _LATE = ("500ms", "2s", "6s")
 
 
 def draw_faults(chance: Random, layout: WorldLayout, source: str, target: str, kind: Kind) -> tuple[str, ...]:
-    """Some faults, as text. Most stories have few, so that each can do its harm."""
+    """Some faults, as text. Most stories have few faults, so that each fault can have its effect."""
     count = chance.choices((0, 1, 2, 3, 5), (15, 35, 25, 15, 10))[0]
     faults = tuple(_fault(chance, layout, source, target, kind) for _ in range(count))
     return (*faults, *(_of_pair(chance, layout) if chance.random() < _OF_A_PAIR else ()), *_for_good(chance))
 
 
 def _of_pair(chance: Random, layout: WorldLayout) -> tuple[str, ...]:
-    """What happens to both members of a site, or to one and then to the other: both die, the other one takes over in the
-    middle of a command, and the synchronisation of their configuration undoes what was set before."""
+    """Faults of both members of a site: both die. Or the other member takes over in the middle of a command, and the
+    synchronisation of their configuration undoes an earlier setting."""
     site = chance.choice(layout.sites)
     phase, lasts = chance.choice((*_CRITICAL, "drain", "fence")), chance.choice(_FOR_A_WHILE)
     if len(site.nodes) < 2 or chance.random() < 0.4:
@@ -38,7 +38,8 @@ def _of_pair(chance: Random, layout: WorldLayout) -> tuple[str, ...]:
 
 
 def _for_good(chance: Random) -> tuple[str, ...]:
-    """An account that is locked in the middle of a run, and stays so; sessions are made again for it to be noticed."""
+    """An account that is locked in the middle of a run, and stays locked. A lost reply makes the run open new sessions,
+    so that it notices the lock."""
     if chance.random() >= _LOCKED_FOR_GOOD:
         return ()
     after = chance.choice(("+1s", "+4s", "+8s"))
@@ -54,13 +55,13 @@ def _fault(chance: Random, layout: WorldLayout, source: str, target: str, kind: 
 
 
 def _of_bridge(chance: Random) -> str:
-    """Something about the bridge, while the queue is to drain through it."""
+    """A fault of the bridge, while the queue has to drain through it."""
     lasts = chance.choice(("", "", *_LASTS))
     return chance.choice((f"bridge down{lasts}", f"stall{lasts}", f"slow {chance.choice((5, 50))}x{lasts}"))
 
 
 def _when(chance: Random) -> str:
-    """A moment, or something that is asked of a site."""
+    """The trigger of a fault: a moment, or a request to a site."""
     if chance.random() < 0.25:
         return f"at {chance.choice((0.0, 0.05, 0.3, 1.0, 3.0, 7.0, 15.0)):g}s"
     wait = chance.choice(("", "", " +100ms", " +1s", " +4s"))
@@ -68,7 +69,7 @@ def _when(chance: Random) -> str:
 
 
 def _of_answer(chance: Random) -> str:
-    """One answer, or all for a while."""
+    """A fault of one answer, or of all answers for some time."""
     what = chance.choice(
         ("refuse", "lose request", "lose reply", "lose reply", "late", "truncate reply", "garbage reply")
     )

@@ -1,6 +1,5 @@
-"""Draws pairs with two standby or two active sites, caused by changes by hand, and what an operator accepts.
-
-The site that was active last varies, and so the queue that can drain. After two active sites both queues hold messages.
+"""Draws pairs with two standby or two active sites, caused by manual changes, and the risks that an operator accepts. The
+site that was active last varies, and so does the queue that can drain. After two active sites both queues hold messages.
 """
 
 from __future__ import annotations
@@ -12,7 +11,7 @@ from orchestrator.model.runbook import Choice
 from proof.simulation.story import Kind, Story
 from simulator.solace.layout import WorldLayout
 
-# What happens before a run, how many seconds that takes, and what the plan knows of it.
+# The faults before a run, the seconds that they take, and the fields of the story that describe them to the plan.
 Before = tuple[tuple[str, ...], float, dict[str, Any]]
 
 KINDS: frozenset[Kind] = frozenset({"repair-standby", "repair-active"})
@@ -21,7 +20,7 @@ _NOT_SO = 0.1
 
 
 def both_standby(chance: Random, layout: WorldLayout, source: str, target: str) -> Before:
-    """A move by hand that stopped half-way, or two active sites that were both made standby."""
+    """A manual move that stopped half-way, or two active sites that were both made standby."""
     if chance.random() < _NOT_SO:
         return (), 1.0, {}
     pause = chance.choice((0.3, 1.0, 3.0))
@@ -40,7 +39,7 @@ def both_standby(chance: Random, layout: WorldLayout, source: str, target: str) 
 
 
 def both_active(chance: Random, layout: WorldLayout, source: str, target: str) -> Before:
-    """The standby site was made active while its mate was; clients may have moved to it since."""
+    """The standby site was made active while its mate was active. Clients may have moved to this site since."""
     if chance.random() < _NOT_SO:
         return (), 1.0, {}
     pause = chance.choice((0.3, 1.0, 3.0))
@@ -62,7 +61,7 @@ def possible(faults: tuple[str, ...], layout: WorldLayout, kind: Kind) -> tuple[
 
 
 def answers(chance: Random, story: Story) -> dict[str, Any]:
-    """What ``--accept-loss`` and other decisions answer in advance; changes of the story."""
+    """Changes of the story: the answers in advance that ``--accept-loss`` and other decisions give."""
     if story.kind not in KINDS:
         return {}
     gates: dict[str, Choice] = {

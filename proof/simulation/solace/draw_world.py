@@ -1,4 +1,4 @@
-"""Draws a world: two sites, alone or as HA pairs, their services, rates and transactions. Small ones mostly."""
+"""Draws a world: two sites, alone or as HA pairs, their services, rates and transactions. Most are small."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from simulator.solace.layout import (
 
 NODES = {"ny": ("NY1", "NY2"), "nj": ("NJ1", "NJ2")}
 _NAMES = ("Trading_VPN", "Risk_VPN", "Orders_VPN")
-# What these do belongs to the whole site: its other services are there.
+# These kinds act on the whole site, so it has other services, too.
 _SHARED: frozenset[Kind] = frozenset(
     {"uncontrolled-isolated", "uncontrolled-commanded", "restore", "restore-commanded", "guard"}
 )

@@ -1,4 +1,4 @@
-"""The world as the judge is shown it: plain data, taken from the world itself, never from what anybody reads."""
+"""The world as the judge sees it: plain data, taken from the world itself, never from readings."""
 
 from __future__ import annotations
 
@@ -9,9 +9,10 @@ from simulator.solace.world import World
 
 
 def look(world: World, outside: Sequence[list[Any]] = (), *, count: bool = False) -> dict[str, Any]:
-    """What is true now, in the shape of ``proof.promises``; with ``count``, also the outcome of what was on its way.
+    """The present true state, in the shape of ``proof.promises``. With ``count``, also the outcome of messages.
 
-    ``outside``: effects of what is no device of the world. A door is open where both of its leaves are.
+    ``outside``: effects of commands outside the devices of the world. A door is open if both its backbone and its
+    interface are up.
     """
     with world.request():
         return {

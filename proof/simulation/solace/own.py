@@ -1,7 +1,7 @@
-"""A command of the operator's own, simulated: it may be run twice, and no one but itself knows what it does.
+"""The operator's own command, simulated. It may be run twice, and only the command itself knows its effect.
 
-It ends as ``adapters/local`` describes such commands: exit code 0 says that it was done, another one that it refused, and
-of one that was cut short no one knows.
+It ends as ``adapters/local`` describes such commands. Exit code 0 means done. Another exit code means refused. The
+outcome of a command that was cut short is unknown.
 """
 
 from __future__ import annotations
@@ -20,21 +20,21 @@ ACTION = "ensure"
 
 
 class OwnCommands:
-    """What was done by them, for each service, in order; the first runs end as drawn."""
+    """The operator's commands that were done, in order, with site and service. The first runs end as drawn."""
 
     def __init__(self, how: OwnCommand) -> None:
         self.done: list[tuple[str, str, str]] = []
         self._ends = list(how.ends)
 
     def run(self, site: str, service: str, command: str) -> CommandEnd:
-        """One run of one of them."""
+        """Runs a command once."""
         end = self._ends.pop(0) if self._ends else CommandEnd()
         if end.after is not None:
             self.done.append((site, service, command))
         return end
 
     def effects(self, service: str) -> list[list[Any]]:
-        """What the judge is told of them: which command is in effect at a site, if any."""
+        """The commands as the judge sees them: the command in effect at each site, if any."""
         last = {site: command for site, one, command in self.done if one == service}
         return [[site, ACTION, {"command": command}, 1] for site, command in last.items()]
 

@@ -35,7 +35,7 @@ class SolaceStage:
         self._own = None if own is None else OwnCommands(own)
 
     def _fencing(self, site: str) -> Callable[[bool], None]:
-        """What the command of the site's fence plan does."""
+        """The function that closes or opens the site, for the command of its fence plan."""
         centre = self._world.centre(site)
 
         def turn(closed: bool) -> None:
@@ -69,7 +69,7 @@ class SolaceStage:
         return Inventory(sites=sites, pairs=(Pair(name="night", sites=(one, other), services=services),))
 
     def inject(self, faults: Iterable[str]) -> None:
-        """In the words of ``simulator.solace.faults``."""
+        """Injects faults in the grammar of ``simulator.solace.faults``."""
         self._world.inject(parse_fault(text) for text in faults)
 
     def released(self) -> AbstractContextManager[None]:
@@ -100,9 +100,9 @@ class SolaceStage:
         return seen
 
     def settling(self, longest: float, *, counts: bool) -> Iterator[float]:
-        """All of it, at once: no time is spent where nothing happens."""
+        """The whole time at once, because simulated time in which nothing happens costs nothing."""
         yield longest
 
     def close(self) -> None:
-        """The world is unknown again."""
+        """Removes the world from the known worlds."""
         WORLDS.forget(_NAME)

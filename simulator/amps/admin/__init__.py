@@ -1,1 +1,1 @@
-"""What an administrator sees of a simulated AMPS instance."""
+"""The administration interface of a simulated AMPS instance."""

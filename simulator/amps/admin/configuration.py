@@ -1,6 +1,6 @@
-"""The configuration file that a simulated instance was started with, as ``/amps/instance/config.xml`` serves it.
+"""The configuration file of a simulated instance, as ``/amps/instance/config.xml`` serves it.
 
-Elements and their order are those of docs/sources/amps.md, 3 and 4. Nothing here reads one.
+Elements and their order are those of docs/sources/amps.md, 3 and 4. This module only writes configuration files.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ _CLIENT_PORT = 9_007
 
 
 def replication_address(fabric: FabricLayout, name: str) -> str:
-    """Where an instance takes other instances: host and port as the configuration has them; nothing listens there."""
+    """The replication address of an instance: host and port as in its configuration. No process listens there."""
     return f"{name}.example.com:{_REPLICATION_PORT + fabric.names.index(name)}"
 
 
@@ -42,7 +42,7 @@ def _tag(name: str, text: str) -> str:
 
 
 def _nested(depth: int, name: str, inside: Callable[[], Iterator[str]]) -> list[str]:
-    """The lines of an element, indented; none if there is nothing in it."""
+    """The indented lines of an element, or no lines if the element is empty."""
     lines = list(inside())
     if not lines:
         return []

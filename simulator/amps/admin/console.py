@@ -1,7 +1,7 @@
-"""What one simulated AMPS instance shows to an administrator, and does for one, whoever asks: the lab or the in-process
-adapter. Use it with the world held.
+"""The administration of one simulated AMPS instance, for the lab and for the in-process adapter. Use it only within a
+``request`` of the world.
 
-Sources: docs/sources/amps.md, 6.1 and 6.2. Statistics are the last sample; actions act at once.
+Sources: docs/sources/amps.md, 6.1 and 6.2. Statistics come from the last sample. Actions take effect at once.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from simulator.solace.appliance import NoSuchObject, Refused
 if TYPE_CHECKING:
     from simulator.amps.world import AmpsWorld
 
-# What is behind each kind of collection, and what can be done to a member of it.
+# The kinds of collections, and the actions on a member of each.
 ACTIONS: Mapping[str, frozenset[str]] = {
     "replication": frozenset({"downgrade", "upgrade", "reconnect"}),
     "transports": frozenset({"enable", "disable"}),
@@ -30,7 +30,7 @@ ACTIONS: Mapping[str, frozenset[str]] = {
     "sow": frozenset({"compact"}),
 }
 _DETAILS_MAX = 1_000
-# What an instance is, once that was done to it.
+# The state of an instance after each action.
 _MADE: Mapping[str, str] = {
     "enable": "open",
     "disable": "closed",
@@ -55,7 +55,7 @@ class Console:
 
     @property
     def instance(self) -> Instance:
-        """The state behind it."""
+        """The state of the instance."""
         return self._world.fabric.instances[self.name]
 
     @property
@@ -68,12 +68,12 @@ class Console:
 
     @property
     def samples(self) -> Sequence[Sample]:
-        """The samples that are kept, oldest first; the last one is what is shown."""
+        """The kept samples, oldest first. The administration shows the last one."""
         return self.instance.samples
 
     @property
     def tree(self) -> Mapping[str, Any]:
-        """The statistics of the last sample, as texts; nothing before the first."""
+        """The statistics of the last sample, as texts. Empty before the first sample."""
         return self.tree_of(self.samples[-1]) if self.samples else {}
 
     def tree_of(self, sample: Sample) -> Mapping[str, Any]:
@@ -101,14 +101,14 @@ class Console:
         }
 
     def obey(self, action: str, target: str, *, by: str = "command") -> None:
-        """``transports/1`` and ``disable``, for example: done at once. Raises ``NoSuchObject`` or ``Refused``."""
+        """Run an action at once, for example ``disable`` on ``transports/1``. Raises ``NoSuchObject`` or ``Refused``."""
         kind, _, id_ = target.partition("/")
         if action not in ACTIONS.get(kind, frozenset()):
             raise NoSuchObject(f"there is no action {action} of {kind}")
         effect = self._effects[kind](id_, action)
         effect()
         fabric = self._world.fabric
-        if by == "command":  # what another person does is not known to who reads the statistics
+        if by == "command":  # actions of another administrator do not count as commands
             self.instance.touched_at = fabric.now
             fabric.ledger.commands.append((self.name, action, target))
         if action in _MADE:
@@ -117,7 +117,7 @@ class Console:
         self._world.remember()
 
     def obey_somebody(self, verb: str) -> None:
-        """Another person does this to all client transports, all links or all queues of the instance."""
+        """Another administrator runs ``verb`` on all client transports, all links or all queues of the instance."""
         layout = self.layout
         targets = {
             "transports": [transport_id(layout, one.name) for one in layout.transports if not one.is_replication],
@@ -129,7 +129,7 @@ class Console:
                 self.obey(verb, f"{kind}/{id_}", by="somebody")
 
     def check(self, action: str, target: str) -> None:
-        """Is there such an action and such a thing to do it to? Raises ``NoSuchObject``; nothing is done."""
+        """Check that the action and its target exist, without running the action. Raises ``NoSuchObject``."""
         kind, _, id_ = target.partition("/")
         if action not in ACTIONS.get(kind, frozenset()):
             raise NoSuchObject(f"there is no action {action} of {kind}")
@@ -155,7 +155,7 @@ class Console:
         def effect() -> None:
             if action == "reconnect":
                 link.stop(now, try_at=now)
-            elif described.sync:  # no effect on one that is configured as async (docs/sources/amps.md, 7)
+            elif described.sync:  # no effect on a link configured as async (docs/sources/amps.md, 7)
                 word = "downgraded from sync to async" if action == "downgrade" else "upgraded from async to sync"
                 if link.downgraded is not (action == "downgrade"):
                     self.instance.note(now, "info", "", f"AMPS replication destination {id_} {word}")
@@ -196,8 +196,9 @@ class Console:
         return effect
 
     def _on_journal(self, id_: str, action: str) -> Callable[[], None]:
-        """It is done to that journal and all older ones. Assumption: one that is written, or that some destination has
-        not acknowledged, is not removed, and the request is refused (docs/sources/amps.md, 7: removal waits)."""
+        """The action applies to that journal and all older ones. Assumption: the request to remove is refused for the
+        journal being written, or one that some destination has not acknowledged (docs/sources/amps.md, 7: removal
+        waits)."""
         journal, instance = self.instance.journal, self.instance
         upto = next((at for at, file in enumerate(journal.files) if str(file.number) == id_), None)
         if upto is None:

@@ -1,9 +1,9 @@
-"""What AMPS's own tools would print for the files of a simulated instance: ``amps_journal_dump``, ``amps_sow_dump -v``.
+"""The output of AMPS's own tools for the files of a simulated instance: ``amps_journal_dump``, ``amps_sow_dump -v``.
 
-Layouts: docs/sources/amps.md, 8. The world keeps messages as numbers, so their contents are made up here: the same
-message has the same content, the same client name hash and the same SowKey at every instance, and a txid that means
-something at its own instance only. A record whose message is gone from the log has the txid 1, below every other: which
-one it had is not kept. Nothing here changes the world.
+Layouts: docs/sources/amps.md, 8. The world keeps messages as numbers, so this module generates their contents. A
+message has the same content, client name hash and SowKey at every instance. Its txid is valid only at its own instance.
+The txid of a message that is gone from the log is unknown, so its record gets txid 1, the lowest. Nothing here changes
+the world.
 """
 
 from __future__ import annotations
@@ -22,14 +22,14 @@ from simulator.amps.layout import InstanceLayout, TopicLayout
 from simulator.amps.world import AmpsWorld
 
 _LINE = "_" * 62 + "\n"
-_EPOCH_MICROS = 210_866_803_200_000_000  # what a raw timestamp of AMPS shows at the start of 1970
+_EPOCH_MICROS = 210_866_803_200_000_000  # the raw AMPS timestamp of the start of 1970
 _FIRST_TXID = 1_700_000_000_000_000_001  # seconds since the epoch, and a counter
 
 
 def write_dumps(world: AmpsWorld, name: str, directory: Path) -> int:
-    """The dumps of one instance, all of one moment, as ``journal/….txt`` and ``sow/TOPIC.TYPE.txt`` in ``directory``.
+    """Write the dumps of one instance at one moment, as ``journal/….txt`` and ``sow/TOPIC.TYPE.txt`` in ``directory``.
 
-    Returns how many files that are. Raises ``DefinitionError`` for an instance that is not there, ``OutputLost``.
+    Returns the number of files. Raises ``DefinitionError`` for an unknown instance, ``OutputLost`` for a failed write.
     """
     layout = world.layout.instance(name)
     with world.request():
@@ -41,7 +41,7 @@ def write_dumps(world: AmpsWorld, name: str, directory: Path) -> int:
 
 
 def identity_of(publisher: str, number: int) -> str:
-    """A message of the world as its dumps name it: client name hash and client seq."""
+    """The identity of a message in the dumps: client name hash and client seq."""
     return f"{_hash_of(publisher)}|{number}"
 
 
@@ -67,7 +67,7 @@ class _Dumper:
         self._world, self._layout, self._instance = world, layout, instance
 
     def texts(self) -> Iterator[tuple[str, Iterator[str]]]:
-        """Each dump's path, and its text piece by piece."""
+        """The path of each dump, and its text in pieces."""
         for file in self._instance.journal.files:
             yield f"journal/{file.number:010d}.txt", self._journal(file)
         for topic in self._layout.topics:

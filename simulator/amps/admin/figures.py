@@ -1,6 +1,6 @@
-"""What a sample of an instance's statistics tells, as plain figures. Moments are of world time, None where there is none.
+"""The values of a sample of an instance's statistics. Moments are world time, or None.
 
-How an administrator is shown them as text is told by ``statistics``; how they are taken, by ``samples``.
+``samples`` takes the values. ``statistics`` turns them into text for an administrator.
 """
 
 from __future__ import annotations
@@ -17,8 +17,8 @@ class ClientFigures(NamedTuple):
 
 
 class LinkFigures(NamedTuple):
-    """A link out of the instance, by the name of its destination. ``behind_s``: the age of the oldest message that is
-    not acknowledged, in whole seconds."""
+    """A link out of the instance, named after its destination. ``behind_s``: the age of the oldest message without an
+    acknowledgement, in whole seconds."""
 
     name: str
     connected: bool
@@ -53,7 +53,7 @@ class QueueFigures(NamedTuple):
 
 
 class SowFigures(NamedTuple):
-    """A topic with a SOW: the keys it has, and how often it was changed."""
+    """A topic with a SOW: the number of its keys and of each kind of change."""
 
     keys: int
     inserts: int
@@ -72,8 +72,8 @@ class JournalFigures(NamedTuple):
 
 
 class Sample(NamedTuple):
-    """The statistics as they were taken at ``moment``. ``starts``: how often the process had been started. Queues and
-    topics are by their names, transports by theirs: is it enabled?"""
+    """The statistics at ``moment``. ``starts``: how often the process was started. ``queues`` are by name, ``sow`` is by
+    topic id. ``transports`` are by name: is the transport enabled?"""
 
     moment: float
     starts: int

@@ -1,6 +1,6 @@
-"""Takes the statistics of one instance: the figures that its administration will show until the next sample.
+"""Takes the statistics of one instance. Its administration shows them until the next sample.
 
-Sources: docs/sources/amps.md, 6.2 and 6.5. Nothing here changes anything.
+Sources: docs/sources/amps.md, 6.2 and 6.5. Nothing here changes the fabric.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from simulator.amps.replication import is_sync, linked, oldest_unacked
 
 
 def take_sample(fabric: Fabric, instance: Instance, moment: float) -> Sample:
-    """The figures of ``instance`` now, told as of ``moment``."""
+    """The present statistics of ``instance``, dated ``moment``."""
     layout = fabric.described(instance.name)
     return Sample(
         moment=moment,

@@ -1,7 +1,7 @@
-"""The statistics of one instance, as a tree of texts: what its administration interface shows of a sample.
+"""The statistics of one instance as a tree of texts, as its administration interface shows a sample.
 
-Sources: docs/sources/amps.md, 6.2 and 6.5. Every value is a text; a collection is a list whose members have an
-``id``. What 60East does not document is marked as an assumption. Nothing here checks an instance itself.
+Sources: docs/sources/amps.md, 6.2 and 6.5. Every value is a text. A collection is a list whose members
+have an ``id``. Values that 60East does not document are marked as assumptions. Nothing here reads an instance itself.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _STAMP = "%Y%m%dT%H%M%S.%fZ"
 
 
 def statistics_of(fabric: FabricLayout, layout: InstanceLayout, sample: Sample, epoch: Epoch) -> Row:
-    """What ``/amps/instance`` shows of a sample. ``epoch``: seconds since the epoch of a moment of world time."""
+    """The content of ``/amps/instance`` for a sample. ``epoch`` converts world time to seconds since the epoch."""
     return {
         "name": layout.name,
         "name_hash": str(crc32(layout.name.encode())),
@@ -45,12 +45,12 @@ def statistics_of(fabric: FabricLayout, layout: InstanceLayout, sample: Sample, 
 
 
 def stamp(seconds: float) -> str:
-    """``20250101T000010.000000Z`` of seconds since the epoch."""
+    """Seconds since the epoch as a timestamp like ``20250101T000010.000000Z``."""
     return datetime.fromtimestamp(seconds, UTC).strftime(_STAMP)
 
 
 def uptime(seconds: float) -> str:
-    """``hh:mm:ss.uuuuuu``."""
+    """Seconds as ``hh:mm:ss.uuuuuu``."""
     whole = max(0.0, seconds)
     return f"{int(whole // 3600):02d}:{int(whole % 3600 // 60):02d}:{whole % 60:09.6f}"
 
@@ -80,8 +80,8 @@ def _transports(sample: Sample, layout: InstanceLayout) -> list[Row]:
 
 
 def _links(sample: Sample, layout: InstanceLayout, epoch: Epoch) -> list[Row]:
-    """Links out of the instance. Assumption: ``id`` is the destination's name (the documented base path ends in it);
-    ``seconds_behind`` is the age of the oldest message that is not acknowledged, whole seconds."""
+    """Links out of the instance. Assumptions: ``id`` is the destination's name (the documented base path ends in it).
+    ``seconds_behind`` is the age of the oldest message without an acknowledgement, in whole seconds."""
     rows = []
     for link in sample.links:
         described = _destination(layout, link.name)
@@ -204,7 +204,7 @@ def _sow(sample: Sample, layout: InstanceLayout) -> list[Row]:
 
 
 def _log(sample: Sample, epoch: Epoch) -> Row:
-    """The journals. Assumption: an empty text where there is no message yet."""
+    """The journals. Assumption: the timestamps are empty before the first message."""
     return {
         "journals": [
             {

@@ -1,7 +1,7 @@
 """The administration interface of one simulated AMPS instance: statistics, its configuration, and actions on GET.
 
-A request in, an answer out; it is the ``handler`` of ``simulator.http.server``. Sources: docs/sources/amps.md, 6 and
-6.1. Strict: what is neither documented nor listed in docs/how-to/amps-lab.md is not found.
+It turns a request into an answer, as the ``handler`` of ``simulator.http.server``. Sources: docs/sources/amps.md, 6 and
+6.1. It is strict: a path that is neither documented nor listed in docs/how-to/amps-lab.md gets "not found".
 """
 
 from __future__ import annotations
@@ -35,8 +35,9 @@ _GARBAGE = b"\xef\xbf\xbd\x07~#>{%garbage%}<#~\x00\n"
 
 @dataclass(frozen=True, slots=True)
 class Gate:
-    """Who may come in. ``login``: ``user:password`` asked for by basic authentication, or None. ``anonymous``: an
-    expression for paths that need none (AnonymousPaths). ``denied``: one for paths that no one may ask for."""
+    """The access control. ``login``: ``user:password`` for basic authentication, or None. ``anonymous``: an
+    expression for paths without authentication (AnonymousPaths). ``denied``: an expression for paths that are refused
+    to all users."""
 
     login: str | None = None
     anonymous: str = "^/amps$"
@@ -50,8 +51,8 @@ class _Problem(Exception):
 
 
 class AmpsAdmin:
-    """One instance's administration. ``log`` records every request before it is obeyed; ``address`` is told in the
-    configuration that is served."""
+    """One instance's administration. ``log`` records every request before it is obeyed. ``address`` appears in the served
+    configuration."""
 
     def __init__(
         self,
@@ -93,7 +94,7 @@ class AmpsAdmin:
         self._let_in(url.path, request, fault)
         if request.method != "GET" or request.body:
             raise _Problem(405, "only GET is served here, without a body")
-        if parts[0] in ("amps.json", "amps.xml"):  # the whole of it
+        if parts[0] in ("amps.json", "amps.xml"):  # the whole tree
             parts = ("amps", f"{_INSTANCE}.{parts[0].partition('.')[2]}")
         if parts[0] != "amps" or "" in parts[1:]:
             raise _Problem(404, f"there is nothing at {url.path}")
@@ -116,7 +117,7 @@ class AmpsAdmin:
         if gate.denied is not None and re.search(gate.denied, path):
             raise _Problem(403, "not entitled")
 
-    # Looking
+    # Readings
 
     def _look(self, console: Console, parts: Sequence[str], query: Mapping[str, str], path: str) -> Outgoing:
         if parts and parts[0] == _ADMINISTRATOR:
@@ -158,7 +159,8 @@ class AmpsAdmin:
         return Outgoing(200, as_json(tree) if format_ == "json" else as_xml(tree), _TYPES[format_])
 
     def _check(self, console: Console, parts: Sequence[str], query: Mapping[str, str]) -> Outgoing:
-        """May this action be done? Asking does nothing. The documentation spells ``transport`` in two ways."""
+        """Answer whether this action is allowed, without running it. The documentation spells ``transport`` in two
+        ways."""
         fits = (
             len(parts) == 5
             and parts[:2] == ("authorization", "entitlement")
@@ -171,7 +173,7 @@ class AmpsAdmin:
         granted = self._gate.denied is None or not re.search(self._gate.denied, query["path"])
         return Outgoing(200, b"true" if granted else b"false", _TYPES["json"])
 
-    # Acting
+    # Actions
 
     def _act(
         self, console: Console, parts: Sequence[str], query: Mapping[str, str], fault: AnswerFault | None
@@ -191,7 +193,7 @@ class AmpsAdmin:
             raise _Problem(404, str(missing)) from missing
         except Refused as refusal:
             raise _Problem(403, str(refusal)) from refusal
-        # Assumption: what an action is answered is not documented.
+        # Assumption: the answer to an action is not documented.
         return _spoilt(Outgoing(200, b"ok\n", "text/plain"), fault)
 
     def _record(self, request: Incoming, kind: Kind) -> None:
@@ -210,7 +212,7 @@ def _query_of(text: str) -> dict[str, str]:
 
 
 def _chosen(console: Console, query: Mapping[str, str]) -> Sequence[Mapping[str, Any]]:
-    """The newest sample; with ``t0`` and ``t1`` (UTC, ``YYYYMMDDThhmmss``), those between them, both included."""
+    """The newest sample. With ``t0`` and ``t1`` (UTC, ``YYYYMMDDThhmmss``): the samples between them, inclusive."""
     if not query:
         return [console.tree_of(one) for one in console.samples[-1:]]
     if set(query) != {"t0", "t1"} or not all(_STAMP.fullmatch(one) for one in query.values()):
@@ -220,7 +222,7 @@ def _chosen(console: Console, query: Mapping[str, str]) -> Sequence[Mapping[str,
 
 
 def _target(where: Sequence[str], action: str) -> str:
-    """``transports/1`` of ``transports/1/disable``; empty for what there is nothing to do to here."""
+    """The target of an action: ``transports/1`` for ``transports/1/disable``. Empty for an action without effect here."""
     match where:
         case ["transaction_log", "journals", id_]:
             return f"journals/{id_}"

@@ -1,7 +1,7 @@
-"""The editions of the simulated AMPS instances: what a real administration interface may answer otherwise.
+"""The editions of the simulated AMPS instances: possible differences in the answers of a real administration interface.
 
-60East documents paths and fields, not these answers (docs/sources/amps.md, 6 and 12): each edition is an assumption,
-and a reader must pass with it. It changes one answer on its way out; nothing here knows what an instance is.
+60East documents paths and fields, not these answers (docs/sources/amps.md, 6 and 12). So each edition is an assumption,
+and a reader must work with it. An edition changes one outgoing answer. Nothing here depends on an instance.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from simulator.http.server import Handler, Incoming, Outgoing
 from simulator.lab.catalogue import Catalogue, Named
 
 Wait = Callable[[float], object]
-# From a request, a call that asks the plain instance, and a way to wait, to the answer that leaves.
+# From a request, a call that returns the plain answer, and a function that waits, to the answer that is sent.
 Sending = Callable[[Incoming, Callable[[], Outgoing], Wait], Outgoing]
 
 _INSTANCE, _ACTIONS = "/amps/instance/", "/amps/administrator/"
@@ -26,7 +26,7 @@ _WORDS = {"1": "true", "0": "false"}
 
 
 def with_editions(handler: Handler, names: Iterable[str], wait: Wait) -> Handler:
-    """``handler`` behind the named editions. ``wait`` sleeps for so many seconds, or until the lab stops.
+    """``handler`` with the named editions. ``wait`` sleeps for the given seconds, or until the lab stops.
 
     Raises ``DefinitionError`` with the list.
     """
@@ -39,7 +39,7 @@ def _behind(sending: Sending, handler: Handler, wait: Wait) -> Handler:
     return lambda request: sending(request, lambda: handler(request), wait)
 
 
-# Which answers
+# Missing resources
 
 
 def _is_action(request: Incoming) -> bool:
@@ -60,18 +60,18 @@ def _without_node(node: str) -> Sending:
 
 
 def _empty_is_missing(request: Incoming, ask: Callable[[], Outgoing], wait: Wait) -> Outgoing:
-    """An instance without a queue has no such resource either."""
+    """Answer 404 for the resource ``queues`` of an instance without queues."""
     answer = ask()
     tree = _tree_of(answer)
     is_empty = tree is not None and _asks_for(request, "queues") and not tree.get("queues")
     return Outgoing(404, b"there are no queues\n", "text/plain") if is_empty else answer
 
 
-# What they say
+# Changed contents
 
 
 def _on_tree(change: Callable[[Mapping[str, Any]], Mapping[str, Any]]) -> Sending:
-    """``change`` of ``amps.instance`` in every answer that has one."""
+    """Apply ``change`` to ``amps.instance`` in every answer that has it."""
 
     def sending(request: Incoming, ask: Callable[[], Outgoing], wait: Wait) -> Outgoing:
         answer = ask()
@@ -89,14 +89,14 @@ def _tree_of(answer: Outgoing) -> Mapping[str, Any] | None:
         return None
     try:
         found = json.loads(answer.body)
-    except ValueError:  # a fault has spoilt it already
+    except ValueError:  # a fault already damaged the answer
         return None
     tree = found.get("amps", {}).get("instance") if isinstance(found, dict) else None
     return tree if isinstance(tree, dict) else None
 
 
 def _each(change: Callable[[str, Any], Any]) -> Callable[[Mapping[str, Any]], Mapping[str, Any]]:
-    """``change`` of every value that is a text, by its name."""
+    """Apply ``change`` to the name and value of every leaf of the tree."""
 
     def walk(name: str, value: Any) -> Any:
         if isinstance(value, dict):
@@ -131,7 +131,7 @@ def _without_empty(tree: Mapping[str, Any]) -> Mapping[str, Any]:
     return {key: value for key, value in tree.items() if value != []}
 
 
-# What happens to a request
+# Changed handling of requests
 
 
 def _redirects(request: Incoming, ask: Callable[[], Outgoing], wait: Wait) -> Outgoing:
@@ -148,14 +148,14 @@ def _takes_post_only(request: Incoming, ask: Callable[[], Outgoing], wait: Wait)
 
 
 def _negotiates(request: Incoming, ask: Callable[[], Outgoing], wait: Wait) -> Outgoing:
-    """The default of Admin's WWWAuthenticate: a password is not taken (configuration guide, "Admin")."""
+    """The default of Admin's WWWAuthenticate: passwords are not accepted (configuration guide, "Admin")."""
     if request.target == "/amps":
         return ask()
     return Outgoing(401, b"authentication is required\n", "text/plain", {"WWW-Authenticate": "Negotiate"})
 
 
 def _included(request: Incoming, ask: Callable[[], Outgoing], wait: Wait) -> Outgoing:
-    """The served configuration is the file as it was written, and most of it is in another one."""
+    """The served configuration is the original file, and most of its content is in an included file."""
     answer = ask()
     if answer.status != 200 or request.target != f"{_INSTANCE}config.xml":
         return answer

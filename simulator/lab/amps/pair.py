@@ -1,4 +1,4 @@
-"""The simulated AMPS instances of a lab: served on real ports, or their files as dumps."""
+"""The simulated AMPS instances of a lab: serves them on real ports, or dumps their files."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from simulator.lab.request import LabRequest, LabUp
 
 @dataclass(frozen=True, slots=True)
 class AmpsPair:
-    """``assume``: ``NAME=VALUE``; ``sync``: the links, None if it was not given."""
+    """``assume``: texts ``NAME=VALUE``. ``sync``: the mode of the links, None if not given."""
 
     assume: Sequence[str] = ()
     sync: bool | None = None
@@ -64,9 +64,9 @@ def _lines(lab: AmpsLab, world: AmpsWorld, login: AmpsLogin, inventory: Path) ->
 
 
 def dumped(directory: Path, out: Path, clock: Clock) -> Iterator[str]:
-    """Write the dumps of the instances that a lab keeps in ``directory``, whether or not it is up; a line for each.
+    """Write the dumps of the instances of a lab in ``directory``, running or not. Yields a line for each instance.
 
-    Raises ``DefinitionError`` when there are none, or ``out`` holds something; ``Unreachable``, ``OutputLost``.
+    Raises ``DefinitionError`` if there are no instances or ``out`` exists, ``Unreachable``, ``OutputLost``.
     """
     path = directory / WORLD_FILE
     if not path.exists():

@@ -1,7 +1,7 @@
-"""The lab of an AMPS world: each instance's administration interface on a loopback port, and an inventory of them.
+"""The lab of an AMPS world: each instance's administration interface on a loopback port, and an inventory.
 
-An instance whose process is gone closes its connections silently; one that is silent never answers. It must not
-know what drives the world, and never checks its account.
+An instance whose process is gone closes its connections silently. A silent instance never answers. The lab must not
+depend on the source of the world's events, and never checks the world's account.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from simulator.lab.inventory import editions_line, write_private
 
 ADAPTER = "amps-admin"
 INVENTORY = "lab-amps.yaml"
-_CAPACITY = "100TB"  # no disk is behind it
+_CAPACITY = "100TB"  # there is no real disk
 _HEAD = """\
 # SIMULATED instances of AMPS. A lab wrote this file when it started; the ports answer while it runs.
 """
@@ -32,8 +32,8 @@ _HEAD = """\
 
 @dataclass(frozen=True, slots=True)
 class AmpsLogin:
-    """The account that the administration asks for by basic authentication. Without a password of yours, one is made up
-    at each start: every account of this machine can reach the port."""
+    """The account of the administration, for basic authentication. Without a given password, each start generates one,
+    because every account of this machine can reach the port."""
 
     username: str = "admin"
     password: str = field(default_factory=lambda: secrets.token_urlsafe(18), repr=False)
@@ -45,8 +45,8 @@ class AmpsLogin:
 
 
 class AmpsLab:
-    """Simulated instances on real ports. Use as a context manager, or call ``stop``. ``tickets``: lets in who has a
-    Kerberos ticket, in place of ``login``."""
+    """Simulated instances on real ports. Use as a context manager, or call ``stop``. ``tickets``:
+    admits clients with a Kerberos ticket, instead of ``login``."""
 
     def __init__(
         self,
@@ -107,13 +107,13 @@ class AmpsLab:
         return self
 
     def stop(self) -> None:
-        """Close every port. Files stay. Does nothing the second time."""
+        """Close every port. Files stay. A second call does nothing."""
         self._is_over.set()
         for server in self._servers.values():
             server.stop()
 
     def wait(self) -> None:
-        """Serve until ``stop`` is called by another thread, or a signal raises here."""
+        """Serve until another thread calls ``stop`` or a signal handler raises in this thread."""
         self._is_over.wait()
 
     def __enter__(self) -> AmpsLab:
@@ -129,25 +129,26 @@ class AmpsLab:
         return self._servers[instance].address
 
     def origin(self, instance: str) -> str:
-        """``127.0.0.1:40123``."""
+        """Host and port as text: ``127.0.0.1:40123``."""
         host, port = self.address(instance)
         return f"{host}:{port}"
 
     def log(self, instance: str) -> CommandLog:
-        """What the instance was asked."""
+        """The log of the requests to the instance."""
         return self._logs[instance]
 
     @property
     def password_file(self) -> Path:
-        """Where the password of the account stands; there only with a login."""
+        """The file with the password of the account. It exists only with a login."""
         return self._directory.resolve() / "amps-password"
 
     def _link_of(self, name: str) -> str:
-        """How the instance's link is configured; one that is async if any is."""
+        """The configured mode of the instance's links: async if any link is async."""
         return "sync" if all(one.sync for one in self.world.layout.instance(name).destinations) else "async"
 
     def _inventory(self) -> str:
-        """As YAML, every value in double quotes: JSON strings are YAML, and this package imports no YAML library."""
+        """The inventory as YAML, with every value in double quotes: JSON strings are YAML, and this package imports
+        no YAML library."""
         sites: dict[str, list[str]] = {}
         for one in self.world.layout.instances:
             sites.setdefault(one.site_name, []).append(one.name)

@@ -1,8 +1,9 @@
-"""Nodes of the statistics of a simulated AMPS instance: found by path, cut out of a sample, written in three formats.
+"""The nodes of a simulated AMPS instance's statistics: finds a node by path, cuts it out, writes it in three formats.
 
-Sources: docs/sources/amps.md, 6: ``.json`` or ``.xml`` behind any node gives the node with its children, ``.csv``
-behind a leaf its history; objects ``amps`` > ``instance`` > node; a collection is a list of objects with ``id``; all
-values are texts. What is not documented is marked as an assumption, in docs/how-to/amps-lab.md too. Pure.
+Sources: docs/sources/amps.md, 6. ``.json`` or ``.xml`` after any node gives the node with its children. ``.csv`` after
+a leaf gives its history. The objects are ``amps`` > ``instance`` > node. A collection is a list of objects with
+``id``. All values are texts. Undocumented behaviour is marked as an assumption, also in docs/how-to/amps-lab.md. All
+functions are pure.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from adapters.http.xmldoc import element, written
 
 Tree = Mapping[str, Any]
 
-# How a member of a collection is called in XML: documented for processors only, the others are assumptions.
+# The XML names of the members of collections. Only that of processors is documented, so these are assumptions.
 _MEMBERS: Mapping[str, str] = {
     "clients": "client",
     "journals": "journal",
@@ -32,9 +33,9 @@ class NoNode(Exception):
 
 
 def cut_out(tree: Tree, path: Sequence[str]) -> Any:
-    """The whole statistics with only the node at ``path`` left in it. Raises ``NoNode``.
+    """The statistics reduced to the node at ``path``. Raises ``NoNode``.
 
-    Assumption: what a part of the path belongs to is left out, but for the ``id`` of a member of a collection.
+    Assumption: siblings of the nodes on the path are left out, except the ``id`` of a member of a collection.
     """
     if not path:
         return dict(tree)
@@ -62,7 +63,7 @@ def _of_list(members: list[Tree], rest: Sequence[str]) -> list[Any]:
 
 
 def leaf(tree: Tree, path: Sequence[str]) -> str:
-    """The one value at ``path``. Raises ``NoNode`` when that is no leaf."""
+    """The value of the leaf at ``path``. Raises ``NoNode`` if the node is not a leaf."""
     node: Any = cut_out(tree, path)
     for name in path:
         if isinstance(node, list):
@@ -77,12 +78,12 @@ def leaf(tree: Tree, path: Sequence[str]) -> str:
 
 
 def as_json(tree: Tree) -> bytes:
-    """``{"amps": {"instance": …}}``."""
+    """The tree as JSON: ``{"amps": {"instance": …}}``."""
     return json.dumps({"amps": {"instance": tree}}, separators=(",", ":")).encode()
 
 
 def as_xml(tree: Tree) -> bytes:
-    """``<amps><instance>…``, with the ``id`` of a member as an attribute."""
+    """The tree as XML: ``<amps><instance>…``, with the ``id`` of a member as an attribute."""
     return written(element("amps", element("instance", *_children(tree))))
 
 

@@ -1,8 +1,7 @@
-"""The CLI of a simulated Solace appliance: prompts, modes, pager and questions, over any ``Appliance``.
+"""The CLI of a simulated Solace appliance, for any ``Appliance``: prompts, modes, pager and questions.
 
-Pure: text in, text out, no transport and no time of its own, so that every test of the dialogue runs in-process. It
-is a ``Shell`` as ``simulator.ssh.shell`` wants one. Sources: docs/sources/solace.md, 3.1 and 3.8,
-docs/sources/solace-procedure.md.
+It turns text into text, without its own transport or clock, so tests of the dialogue run in process. It is a
+``Shell`` for ``simulator.ssh.shell``. Sources: docs/sources/solace.md, 3.1 and 3.8, docs/sources/solace-procedure.md.
 """
 
 from __future__ import annotations
@@ -21,12 +20,12 @@ from simulator.ssh.shell import AnswerMishap, Spoilt
 
 PAGER = "---Press any key to continue, or `q' to quit---"
 QUESTION = "Do you want to continue (y/n)? "
-ROWS_DEFAULT = 24  # of a session that has no terminal
-PATH_WIDTH = 40  # characters of a mode's path in the prompt; all prompts seen fit (docs/sources/solace.md, 3.1)
+ROWS_DEFAULT = 24  # of a session without a terminal
+PATH_WIDTH = 40  # characters of a mode's path in the prompt; fits all known prompts (docs/sources/solace.md, 3.1)
 
 
 def prompt_of(router_name: str, place: Place) -> str:
-    """``NAME>``, ``NAME#``, ``NAME(configure/message-vpn)#``; long paths lose their left end."""
+    """The prompt: ``NAME>``, ``NAME#`` or ``NAME(configure/message-vpn)#``. Long paths are cut at their left end."""
     path = "/".join(place.path)
     if len(path) > PATH_WIDTH:
         path = "..." + path[-(PATH_WIDTH - 3) :]
@@ -39,15 +38,15 @@ class Spoiling(Protocol):
     """An appliance whose answers may go wrong on their way to the client."""
 
     def take_spoilt(self) -> AnswerMishap | None:
-        """The outcome of the answer to what was just done to it. Told once."""
+        """The fault of the answer to the last access. Each fault is returned once."""
         ...
 
 
 class CliSession:
-    """One login. Not shared between threads, but for ``resize``.
+    """One login. Only ``resize`` may be called from another thread.
 
-    ``hold`` is entered around everything done to the appliance: it keeps a world still, and brings it up to now; an
-    ``AdapterError`` it raises means that the node is gone. ``log`` records every line that reaches the node.
+    ``hold``: a context manager that is entered around every access to the appliance. It brings a world up to now and
+    stops its time. If it raises ``AdapterError``, the node is gone. ``log`` records every line that reaches the node.
     """
 
     def __init__(
@@ -73,13 +72,13 @@ class CliSession:
         self._place = Place()
         self._is_paging = True
         self._rows = ROWS_DEFAULT
-        self._pages: list[str] = []  # what the pager holds back
+        self._pages: list[str] = []  # lines that the pager has not shown yet
         self._asked: Plan | None = None
         self._has_ended = False
 
     @property
     def wants(self) -> Literal["line", "key", "nothing"]:
-        """What the session waits for."""
+        """The input that the session waits for."""
         if self._has_ended:
             return "nothing"
         if self._pages or (self._asked is not None and self._edition.question_takes == "key"):
@@ -88,7 +87,7 @@ class CliSession:
 
     @property
     def prompt(self) -> str:
-        """Where the session stands, as the device shows it."""
+        """The prompt of the session's present mode, as the device shows it."""
         return prompt_of(self._appliance.router_name, self._place)
 
     def greet(self) -> str:
@@ -96,17 +95,17 @@ class CliSession:
         return self._edition.banner + self.prompt
 
     def resize(self, columns: int, rows: int) -> None:
-        """The pager follows the height of the terminal; 0 means that no one knows it. Lines are never wrapped."""
+        """Set the page height of the pager to the terminal's height. 0 means unknown. Lines are never wrapped."""
         self._rows = rows if rows > 1 else ROWS_DEFAULT
 
     def interrupt(self) -> str:
-        """Forget the pages and the question."""
+        """Discard the pages and the question."""
         self._pages = []
         self._asked = None
         return self.prompt
 
     def take_key(self, key: str) -> str:
-        """A key for the pager, or for a question where the edition takes one."""
+        """Handle a key for the pager, or for a question if the edition takes a key there."""
         if self._pages:
             return "\n" + (self.interrupt() if key in "qQ" else self._next_page())
         return key.rstrip("\n") + "\n" + self._answer_question(key)
@@ -148,7 +147,7 @@ class CliSession:
         with self._hold():
             self._record("answer", answer)
             plan, self._asked = self._asked, None
-            # Assumption: whatever is not a yes is a no, and a no says nothing more.
+            # Assumption: every other answer than yes means no, and no prints nothing.
             if plan is None or answer.lower() not in ("y", "yes"):
                 return self.prompt
             return self._on_its_way(self._run(plan))
@@ -217,7 +216,7 @@ class CliSession:
 
 
 def _in_words(plan: Plan, refusal: Refused) -> str:
-    """What the CLI prints of a refused change: docs/sources/solace.md, 3.1 knows the word, and not the layout."""
+    """The text that the CLI prints for a refused change. docs/sources/solace.md, 3.1 has the word, but not the layout."""
     said = str(refusal)
     if isinstance(refusal, SpoolNotActive):
         # The only refusal of a `show` that was captured: docs/sources/solace-cli.md, 19.

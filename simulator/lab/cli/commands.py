@@ -1,8 +1,8 @@
-"""The commands that change modes or the node: ``configure`` and ``admin`` with what lies below them.
+"""The commands that change modes or the node: ``configure``, ``admin`` and the commands below them.
 
-The tree is data: doors lead one mode deeper, deeds change the appliance. A line may pass several doors before its
-deed (``replication state standby`` in message-vpn mode, docs/sources/solace.md, 3.8); the session then stays where it
-was.
+The tree is data: a door leads one mode deeper, a deed changes the appliance. A line may pass several doors before its
+deed (``replication state standby`` in message-vpn mode, docs/sources/solace.md, 3.8). The session then stays in its
+mode.
 """
 
 from __future__ import annotations
@@ -24,13 +24,12 @@ SERVICE: Path = ("configure", "service")
 BACKBONE: Path = (*SERVICE, "msg-backbone")
 SPOOL: Path = ("admin", "message-spool")
 INTERFACE: Path = ("configure", "interface")
-_PLAIN_DOORS = {(VPN, "replication"), (REPLICATION, "queue"), (SERVICE, "msg-backbone")}  # those that take no name
+_PLAIN_DOORS = {(VPN, "replication"), (REPLICATION, "queue"), (SERVICE, "msg-backbone")}  # doors without a name
 
 
 @runtime_checkable
 class Fenceable(Protocol):
-    """An appliance whose clients can be kept off by ``service msg-backbone shutdown`` (docs/sources/solace.md,
-    3.9)."""
+    """An appliance that can shut out its clients with ``service msg-backbone shutdown`` (docs/sources/solace.md, 3.9)."""
 
     def set_msg_backbone(self, *, up: bool) -> None:
         """Raises ``Refused``."""
@@ -39,10 +38,10 @@ class Fenceable(Protocol):
 
 @runtime_checkable
 class Interfaced(Protocol):
-    """An appliance whose network blade can be shut (docs/sources/solace.md, 3.8)."""
+    """An appliance that can shut down its network blade (docs/sources/solace.md, 3.8)."""
 
     def interfaces(self) -> Mapping[str, bool]:
-        """Each interface by its name, and whether it is enabled."""
+        """The interfaces by name. True means enabled."""
         ...
 
     def set_interface(self, name: str, *, up: bool) -> None:
@@ -80,7 +79,7 @@ def plan_change(appliance: Appliance, edition: Edition, place: Place, words: Seq
 
 def _known(appliance: Appliance, vpn: str) -> Sequence[str]:
     if vpn and vpn not in appliance.vpn_names():
-        appliance.replication(vpn)  # the appliance has its own words for a name it does not know
+        appliance.replication(vpn)  # raises the appliance's own error for an unknown name
     return ()
 
 
@@ -102,11 +101,12 @@ def _through_door(place: Place, rest: list[str]) -> tuple[Place, list[str]]:
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """What a deed does, under the name by which an edition may ask before it; ``warning`` is the sentence it says."""
+    """The effect of a deed. ``name``: an edition uses it to list the commands that ask first. ``warning``: the
+    sentence before the question."""
 
     name: str
     act: Callable[[], None]
-    warning: str = "This changes the appliance."  # assumption: only the back-bone's own sentence is known
+    warning: str = "This changes the appliance."  # assumption: only the backbone's own sentence is known
 
 
 Deed = Callable[[Appliance, Place, Sequence[str], bool], Change]
@@ -177,7 +177,7 @@ def _interface(appliance: Appliance, place: Place, args: Sequence[str], is_negat
 def _ask_first(edition: Edition, change: Change) -> Plan:
     def run() -> Sequence[str]:
         change.act()
-        return ()  # a command that was obeyed prints nothing (docs/sources/solace.md, 3.1)
+        return ()  # an obeyed command prints nothing (docs/sources/solace.md, 3.1)
 
     return Plan("change", run, warning=change.warning if change.name in edition.asks else "")
 

@@ -1,8 +1,8 @@
-"""The tables of the CLI: values of an appliance in, lines of text out.
+"""The tables of the CLI: turns values of an appliance into lines of text.
 
-Sources: docs/sources/solace-procedure.md (its printed examples), docs/sources/solace.md, 3.2 to 3.4 for what newer
-versions do. Nothing here is made up for a value that the appliance does not give; a layout that no source shows is
-named as an assumption where it is.
+Sources: docs/sources/solace-procedure.md (its printed examples), docs/sources/solace.md, 3.2 to 3.4 for newer versions.
+No output is invented for a value that the appliance does not give. A layout without a source is marked as an
+assumption.
 """
 
 from __future__ import annotations
@@ -13,13 +13,13 @@ from simulator.lab.edition import Edition
 from simulator.solace.appliance import QueueView, TransactionView, VpnReplication
 
 REPLICATION_QUEUE = "#MSGVPN_REPLICATION_DATA_QUEUE"
-CONFIG_SYNC_VPN = "#config-sync"  # listed by every wildcard, with nothing to say (docs/sources/solace.md, 2.4)
+CONFIG_SYNC_VPN = "#config-sync"  # listed by every wildcard, without values (docs/sources/solace.md, 2.4)
 NAME_WIDTH = 32
 LABEL_WIDTH = 37
 
 
 def replication_table(rows: Sequence[VpnReplication | str], edition: Edition) -> list[str]:
-    """``show message-vpn … replication``. A row that is only a name has dashes in every column."""
+    """``show message-vpn … replication``. A row with only a name has dashes in every column."""
     letters = " ".join(edition.replication_letters)
     header = [
         f"{'Message VPN':<{NAME_WIDTH}} {letters}",
@@ -71,7 +71,7 @@ def _flag(row: VpnReplication | str, letter: str) -> str:
         case "T":
             return "A" if row.transaction_mode == "async" else "S"
         case _:
-            return "N"  # the procedure's W, which no legend explains, has an N in its only row
+            return "N"  # the procedure's W is in no legend, and its only row has an N
 
 
 def _either(value: bool | None, yes: str, no: str) -> str:
@@ -79,9 +79,9 @@ def _either(value: bool | None, yes: str, no: str) -> str:
 
 
 def vpn_block(row: VpnReplication, *, is_serving: bool) -> list[str]:
-    """``show message-vpn V``, the fields that this appliance knows.
+    """``show message-vpn V``, with the fields that this appliance knows.
 
-    Assumption: a VPN is Standby where its replication is, and Down on a node that does not serve; only the label
+    Assumption: a VPN is Standby if its replication is standby, and Down on a node that does not serve. Only the label
     ``Local Status`` and its three values have a source (docs/sources/solace.md, 3.7).
     """
     is_standby = row.admin_up and row.role == "standby"
@@ -101,7 +101,7 @@ def vpn_block(row: VpnReplication, *, is_serving: bool) -> list[str]:
 
 
 def queue_block(view: QueueView, *, detail: bool) -> list[str]:
-    """``show queue … message-vpn V [detail]``: the procedure's labels.
+    """``show queue … message-vpn V [detail]``, with the procedure's labels.
 
     Assumption: the labels of quota and discard behaviour, which come with ``detail``.
     """
@@ -121,13 +121,13 @@ def queue_block(view: QueueView, *, detail: bool) -> list[str]:
 
 
 def labelled(pairs: Iterable[tuple[str, str]], width: int = LABEL_WIDTH) -> list[str]:
-    """``Label   : value`` with the colons below each other."""
+    """Lines ``Label   : value`` with aligned colons."""
     return [f"{label:<{width}}: {value}".rstrip() for label, value in pairs]
 
 
 def transaction_table(rows: Sequence[TransactionView], edition: Edition) -> list[str]:
-    """``show transaction``: two lines a row, the XID alone on the first (docs/sources/solace-procedure.md, controlled
-    4)."""
+    """``show transaction``: two lines per row, the first with only the XID (docs/sources/solace-procedure.md,
+    controlled 4)."""
     header = [
         f"{'XID':<70}{'Messages':>8}",
         f"{'Message VPN':<45} T S R {'Last State Change':<17} {'Spooled':>8}",
@@ -149,8 +149,8 @@ def transaction_table(rows: Sequence[TransactionView], edition: Edition) -> list
 
 
 def transaction_blocks(rows: Sequence[TransactionView]) -> list[str]:
-    """``show transaction … detail``. The page (docs/sources/solace-procedure.md, controlled 4) lost its runs of
-    blanks; its rules kept the widths."""
+    """``show transaction … detail``. The source (docs/sources/solace-procedure.md, controlled 4) lost its repeated
+    blanks, but its rules show the widths."""
     lines: list[str] = []
     for row in rows:
         lines += [

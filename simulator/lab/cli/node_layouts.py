@@ -1,8 +1,8 @@
-"""What the CLI prints of the node's redundancy and message spool.
+"""The CLI output for the node's redundancy and message spool.
 
-Sources: docs/sources/solace-procedure.md, uncontrolled 4.2 for the appliance's ``show redundancy``; the captured
-login on a software broker for ``detail`` and for cells that stay blank; docs/sources/solace.md, 3.5 and 3.6. A line
-whose value the appliance does not give is left out, and such a cell is left blank.
+Sources: docs/sources/solace-procedure.md, uncontrolled 4.2 (the appliance's ``show redundancy``), the captured login
+on a software broker (``detail`` and blank cells), and docs/sources/solace.md, 3.5 and 3.6. If the appliance does not
+give a value, its line is left out or its cell is blank.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ def redundancy_block(view: RedundancyView, edition: Edition) -> list[str]:
 
 
 def redundancy_detail_block(view: RedundancyView) -> list[str]:
-    """``show redundancy detail``: labels come twice, once as a row and once as a section, as in the capture."""
+    """``show redundancy detail``. Some labels occur twice, as a row and as a section, as in the capture."""
     spool = "NotReady" if view.spool in ("AD-NotReady", "AD-Disabled") else "Ready"
     first = [
         ("Activity Status", view.activity),
@@ -92,7 +92,7 @@ def _virtual_routers(view: RedundancyView, rows: list[tuple[str, str]]) -> list[
 
 
 def _cells(view: RedundancyView, rows: list[tuple[str, str]]) -> list[str]:
-    # In an active/standby group a node has one virtual router of its own; of the other it says "Shutdown", once.
+    # In an active/standby group a node has one of the two virtual routers. For the other it shows one "Shutdown".
     lines = []
     for label, own in rows:
         other = "Shutdown" if label == "Activity Status" else ""
@@ -102,7 +102,7 @@ def _cells(view: RedundancyView, rows: list[tuple[str, str]]) -> list[str]:
 
 
 def message_spool_block(view: RedundancyView) -> list[str]:
-    """``show message-spool [detail]``; the lines with a source whose values the node knows (docs/sources/solace.md,
+    """``show message-spool [detail]``. Only lines with a source and a value that the node knows (docs/sources/solace.md,
     3.6)."""
     is_disabled = view.spool == "AD-Disabled"
     pairs = [

@@ -1,6 +1,6 @@
-"""What a line means, before anything is done about it: the words, their errors, and plans.
+"""The meaning of a line before it is obeyed: its words, its errors and its plan.
 
-A plan is made by reading the line alone. Only running it checks the appliance, or changes it.
+A plan is made only from the line. Only the run of the plan reads or changes the appliance.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ _WORD = re.compile(r'"([^"]*)"|([^\s"]+)')
 
 
 class Invalid(Exception):
-    """The line is no command in this place."""
+    """The line is not a command in this mode."""
 
 
 class TooLow(Exception):
@@ -26,8 +26,8 @@ class TooLow(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Where a session stands. ``path`` is ``("configure", "message-vpn")``; ``vpn`` or ``interface`` is the one that it
-    is about."""
+    """The mode of a session. ``path``: for example ``("configure", "message-vpn")``. ``vpn`` or ``interface``: the
+    object of the mode."""
 
     is_enabled: bool = False
     path: tuple[str, ...] = ()
@@ -36,15 +36,15 @@ class Place:
 
     @property
     def mode(self) -> str:
-        """``exec``, ``enabled``, or ``configure/message-vpn``."""
+        """The name of the mode: ``exec``, ``enabled``, or for example ``configure/message-vpn``."""
         return "/".join(self.path) or ("enabled" if self.is_enabled else "exec")
 
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """``run`` gives the lines to print and may raise ``Refused``; afterwards the session is at ``place``.
+    """``run`` returns the lines to print and may raise ``Refused``. Afterwards the session is at ``place``.
 
-    ``warning`` is set when the command asks before it runs; ``paging`` switches the pager; ``ends`` ends the session.
+    ``warning`` is set if the command asks before it runs. ``paging`` switches the pager. ``ends`` ends the session.
     """
 
     kind: Kind
@@ -56,7 +56,7 @@ class Plan:
 
 
 def words_of(line: str) -> list[str]:
-    """The words of a line; quotes hold a name with blanks together. Raises ``Invalid`` for an open quote."""
+    """The words of a line. Quotes keep a name with blanks together. Raises ``Invalid`` for an open quote."""
     words: list[str] = []
     position = 0
     stripped = line.strip()
@@ -74,7 +74,8 @@ def words_of(line: str) -> list[str]:
 
 
 def options(words: Sequence[str], *, valued: Sequence[str] = (), bare: Sequence[str] = ()) -> dict[str, str]:
-    """``{"message-vpn": "V", "detail": ""}`` of ``message-vpn V detail``, in any order, each at most once."""
+    """The options in ``words``: ``message-vpn V detail`` gives ``{"message-vpn": "V", "detail": ""}``. They may have any
+    order, but each occurs at most once."""
     found: dict[str, str] = {}
     rest = list(words)
     while rest:
@@ -91,6 +92,6 @@ def is_pattern(name: str) -> bool:
 
 
 def fits(name: str, pattern: str) -> bool:
-    """``*`` stands for any text, ``?`` for one character, everything else for itself."""
+    """Does ``name`` match ``pattern``? ``*`` matches any text, ``?`` one character."""
     parts = ("." if char == "?" else ".*" if char == "*" else re.escape(char) for char in pattern)
     return re.fullmatch("".join(parts), name, re.DOTALL) is not None

@@ -1,4 +1,4 @@
-"""The ``show`` commands: from their words to the tables of ``layouts``. Nothing here can change an appliance."""
+"""The ``show`` commands: maps their words to the tables of ``layouts``. Nothing here can change an appliance."""
 
 from __future__ import annotations
 
@@ -27,14 +27,14 @@ _ALL = 1_000_000_000  # messages: more than any endpoint has
 
 
 class Shows:
-    """Every ``show`` that this appliance answers, in every mode (the procedure does it from configure)."""
+    """Every ``show`` that this appliance answers. It works in every mode (the procedure uses it in configure)."""
 
     def __init__(self, appliance: Appliance, edition: Edition) -> None:
         self._appliance = appliance
         self._edition = edition
 
     def plan(self, words: Sequence[str]) -> Plan:
-        """The plan for what follows ``show``. Raises ``Invalid``."""
+        """The plan for the words after ``show``. Raises ``Invalid``."""
         read = self._reader(words)
         return Plan("show", lambda: self._edition.printed(words, read()))
 
@@ -73,7 +73,7 @@ class Shows:
                 raise Invalid
 
     def _of_node(self, words: Sequence[str]) -> Callable[[], Lines]:
-        """What the node reports of itself."""
+        """The readings about the node itself."""
         match words:
             case ["redundancy"]:
                 return lambda: node_layouts.redundancy_block(self._appliance.redundancy(), self._edition)
@@ -102,7 +102,7 @@ class Shows:
         names = sorted(name for name in self._appliance.vpn_names() if fits(name, pattern))
         if names or is_pattern(pattern) or not self._edition.is_unknown_name_refused:
             return names
-        self._appliance.replication(pattern)  # the appliance has its own words for a name it does not know
+        self._appliance.replication(pattern)  # raises the appliance's own error for an unknown name
         raise NoSuchObject(f"Message VPN '{pattern}' does not exist")
 
     def _message_vpn(self, pattern: str) -> Lines:
@@ -135,7 +135,7 @@ class Shows:
         for name in names:
             try:
                 views.append(self._appliance.replication_queue(name))
-            except NoSuchObject:  # a VPN that was never replicated is passed over by a wildcard
+            except NoSuchObject:  # a wildcard skips VPNs that are not replicated
                 if is_one and self._edition.is_unknown_name_refused:
                     raise
         return views
@@ -207,7 +207,7 @@ class Shows:
         return self._appliance.platform()
 
     def _transaction_reader(self, words: Sequence[str]) -> Callable[[], Lines]:
-        # "count num-elements N" ends the line in the documented grammar; docs/sources/solace.md, 3.4.
+        # "count num-elements N" ends the line in the documented grammar (docs/sources/solace.md, 3.4).
         limit: int | None = None
         if len(words) >= 3 and list(words[-3:-1]) == ["count", "num-elements"]:
             limit, words = _number(words[-1]), words[:-3]

@@ -1,7 +1,6 @@
-"""What the CLI prints of a node's services, clients, endpoints and platform: values in, lines of text out.
+"""The CLI output for a node's services, clients, endpoints and platform: turns values into lines of text.
 
-Source: docs/sources/solace-cli.md, whose sections are given. A layout or word that no source shows is named as an
-assumption.
+Source: docs/sources/solace-cli.md, by section. A layout or word without a source is marked as an assumption.
 """
 
 from __future__ import annotations
@@ -30,7 +29,7 @@ _VPN_LABEL = 37
 
 
 def service_block(*, is_backbone_up: bool) -> list[str]:
-    """``show service`` (section 3). Assumption: the word of a closed backbone, ``Shutdown``."""
+    """``show service`` (section 3). Assumption: the word ``Shutdown`` for a closed backbone."""
     word = "Enabled" if is_backbone_up else "Shutdown"
     heads = [
         ("Msg-Backbone:", word),
@@ -69,7 +68,7 @@ def service_block(*, is_backbone_up: bool) -> list[str]:
 
 def client_table(clients: Sequence[ClientView]) -> list[str]:
     """``show client *`` (section 16), with the internal virtual router's permanent client. Long names continue on the
-    next line, after two blanks. Assumption: without a client the primary section has its bare header."""
+    next line, after two blanks. Assumption: without clients the primary section has only its header."""
     rows = [line for one in clients for line in _client_rows(one.name, one.vpn, "")]
     internal = _client_rows("#client", clients[0].vpn if clients else "default", "Internal Message Bus")
     return ["", *_client_section("Primary", rows), *_client_section("Internal", internal)]
@@ -102,8 +101,9 @@ def _wrapped(text: str, width: int) -> list[str]:
 
 
 def endpoint_table(views: Sequence[EndpointView], kind: EndpointKind) -> list[str]:
-    """``show queue *`` and ``show topic-endpoint *`` (sections 10 and 13): the name alone, then the message VPN with the
-    numbers. Without endpoints nothing at all is printed. Assumption: topic endpoints have the table of queues."""
+    """``show queue *`` and ``show topic-endpoint *`` (sections 10 and 13): a line with the name, then a line with the
+    message VPN and the numbers. Without endpoints nothing is printed. Assumption: topic endpoints have the same table
+    as queues."""
     if not views:
         return []
     title = "Queue Name" if kind == "queue" else "Topic Endpoint Name"
@@ -132,7 +132,7 @@ def endpoint_table(views: Sequence[EndpointView], kind: EndpointKind) -> list[st
 
 
 def message_blocks(messages: Sequence[MessageView]) -> list[str]:
-    """``show queue … messages … detail``. Assumption: the whole layout; SEMP v1's schema has these values in this order
+    """``show queue … messages … detail``. Assumption: the whole layout. SEMP v1's schema has these values in this order
     (section 12). Without messages nothing is printed."""
     lines: list[str] = []
     for one in messages:
@@ -172,7 +172,7 @@ def replication_block(platform: PlatformView) -> list[str]:
 
 
 def config_sync_block(platform: PlatformView) -> list[str]:
-    """``show config-sync`` (section 5), with its reason in brackets where it is down."""
+    """``show config-sync`` (section 5), with the reason in brackets if it is down."""
     reason = "remote replication table has a problem:  (2,Router,'site') [Out-Of-Sync]"
     if platform.config_sync_group_up is False:
         reason = "local table has a problem:  (1,Router,'site') [Out-Of-Sync]"
@@ -185,18 +185,18 @@ def config_sync_block(platform: PlatformView) -> list[str]:
 
 
 def clock_block(platform: PlatformView) -> list[str]:
-    """``show clock``. Assumption: one line; its form is that of times in other outputs (section 1)."""
+    """``show clock``. Assumption: one line in the time format of other outputs (section 1)."""
     return ["", printed_time(platform.clock), ""]
 
 
 def printed_time(at: float) -> str:
-    """``Jun 17 2026 07:14:53 UTC``, a day of one digit after two blanks (section 1)."""
+    """A time like ``Jun 17 2026 07:14:53 UTC``. A day of one digit has two blanks before it (section 1)."""
     moment = datetime.fromtimestamp(int(at), UTC)
     return f"{moment:%b} {moment.day:>2} {moment:%Y %H:%M:%S} UTC"
 
 
 def spool_detail(redundancy: RedundancyView, platform: PlatformView) -> list[str]:
-    """What ``show message-spool detail`` has besides (section 7). Assumption: the label of the mode."""
+    """The additional lines of ``show message-spool detail`` (section 7). Assumption: the label of the mode."""
     is_active = redundancy.spool == "AD-Active"
     pairs = [
         ("Synchronization Status:", "Synced" if is_active else "Unknown"),

@@ -1,7 +1,7 @@
-"""What the relay says to a node's socket: one line that names the user and the terminal, then frames.
+"""The protocol from the relay to a node's socket: one line with the user and the terminal size, then frames.
 
-A frame is its kind (``d`` typed bytes, ``r`` columns and rows), a length of two bytes, and so many bytes. The node's
-answers need no frames. Nothing here opens a file or a socket.
+A frame has a kind (``d``: typed bytes, ``r``: columns and rows), a length of two bytes, and the payload. The node's
+answers have no frames. Nothing here opens a file or a socket.
 """
 
 from __future__ import annotations
@@ -18,12 +18,12 @@ _PAYLOAD_MAX = 0xFFFF
 
 
 class BadFrame(Exception):
-    """Not what a relay says."""
+    """The data does not follow the relay's protocol."""
 
 
 @dataclass(frozen=True, slots=True)
 class Hello:
-    """Who is at the other end; 0 columns and rows when it has no terminal."""
+    """The first line of a relay: the user and the terminal size. Columns and rows are 0 without a terminal."""
 
     user: str
     columns: int = 0
@@ -51,24 +51,24 @@ class Size:
 
 
 def data_frames(data: bytes) -> bytes:
-    """Typed bytes, in as many frames as they need."""
+    """The frames for typed bytes."""
     parts = (data[start : start + _PAYLOAD_MAX] for start in range(0, len(data), _PAYLOAD_MAX))
     return b"".join(_HEAD.pack(b"d", len(part)) + part for part in parts)
 
 
 def size_frame(size: Size) -> bytes:
-    """The terminal was resized."""
+    """The frame for a new terminal size."""
     return _HEAD.pack(b"r", _SIZE.size) + _SIZE.pack(size.columns & 0xFFFF, size.rows & 0xFFFF)
 
 
 class FrameReader:
-    """Puts frames together from whatever pieces arrive."""
+    """Assembles frames from the received pieces."""
 
     def __init__(self) -> None:
         self._held = b""
 
     def feed(self, data: bytes) -> Iterator[bytes | Size]:
-        """What is complete now. Raises ``BadFrame``."""
+        """Add ``data`` and yield the payloads that are complete now. Raises ``BadFrame``."""
         self._held += data
         while len(self._held) >= _HEAD.size:
             kind, length = _HEAD.unpack_from(self._held)

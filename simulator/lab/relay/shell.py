@@ -4,8 +4,8 @@
 
     ForceCommand python -m simulator.lab.relay.shell --socket PATH
 
-It carries bytes between its terminal and the lab's socket and understands none of them. It never starts a program,
-and refuses a command that the client asked for instead of a shell.
+It copies bytes between its terminal and the lab's socket without interpreting them. It never starts a program. It
+refuses a client that requests a command instead of a shell.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _CHUNK = 4096
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Relay until either side ends. 0 when the CLI ended, 1 when there is none or a command was asked for."""
+    """Relay until either side ends. Returns 0 when the CLI ended, 1 without a CLI or for a requested command."""
     parser = argparse.ArgumentParser(prog="simulator.lab.relay.shell", description=(__doc__ or "").split("\n")[0])
     parser.add_argument(
         "--socket", required=True, metavar="PATH", help="the socket of the node, in the lab's directory"
@@ -60,7 +60,7 @@ def _relay(node: socket.socket, keyboard: int, screen: int, resized: socket.sock
             selector.register(source, selectors.EVENT_READ)
         try:
             selector.register(keyboard, selectors.EVENT_READ)
-        except PermissionError:  # epoll watches no plain files; then all of it is there already
+        except PermissionError:  # epoll cannot watch plain files, but a plain file can be read at once
             _send_file(node, keyboard)
         while True:
             for key, _ in selector.select():
@@ -80,7 +80,8 @@ def _relay(node: socket.socket, keyboard: int, screen: int, resized: socket.sock
 
 
 def _send(node: socket.socket, data: bytes) -> bool:
-    """Whether the node still listens. What an ended node said last waits in the socket, so the relay reads on."""
+    """Send to the node. Returns False if the node has ended. The relay still reads the node's last output from the
+    socket."""
     try:
         node.sendall(data)
     except ConnectionError:
@@ -134,12 +135,12 @@ def _user() -> str:
 
 @contextmanager
 def _raw(keyboard: int) -> Iterator[None]:
-    # The CLI echoes, edits and turns CR around itself: the terminal in between must do nothing of the kind.
+    # The CLI echoes, edits and converts CR itself. So the terminal in between must not do that.
     if not os.isatty(keyboard):
         yield
         return
     before = termios.tcgetattr(keyboard)
-    tty.setraw(keyboard, termios.TCSANOW)  # not the default, which throws away what was typed already
+    tty.setraw(keyboard, termios.TCSANOW)  # not the default, because that discards input typed before
     try:
         yield
     finally:
@@ -148,7 +149,7 @@ def _raw(keyboard: int) -> Iterator[None]:
 
 @contextmanager
 def _resizes() -> Iterator[socket.socket]:
-    # Signals become bytes on a socket, so that a resize cannot interrupt a frame half way.
+    # Signals become bytes on a socket, so a resize cannot interrupt the sending of a frame.
     heard, told = socket.socketpair()
     with heard, told:
         told.setblocking(False)

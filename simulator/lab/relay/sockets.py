@@ -1,7 +1,7 @@
-"""A node's CLI on a unix-domain socket, for a real SSH server to be before (see ``shell``).
+"""A node's CLI on a unix-domain socket, for use behind a real SSH server (see ``shell``).
 
-The socket is readable and writable by its owner only: whoever may open it may type. It serves the same sessions as
-the lab's own SSH servers and never anything else.
+Only the owner can read and write the socket. There is no further login: every user who can open it can type commands.
+It serves only the same sessions as the lab's own SSH servers.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _RECEIVE_BYTES = 4096
 
 
 class SocketServer:
-    """Shells on ``path``. ``shells`` makes one for each client, from the user that the relay names."""
+    """Shells on ``path``. ``shells`` creates a shell for each client, for the user that the relay names."""
 
     def __init__(self, path: Path, shells: Callable[[str], Shell], *, chaos: Chaos, latency_s: float = 0.0) -> None:
         if len(str(path).encode()) > PATH_MAX:
@@ -35,7 +35,7 @@ class SocketServer:
         self._latency_s = latency_s
         self._stop = threading.Event()
         self._clients: list[tuple[socket.socket, threading.Thread]] = []
-        path.unlink(missing_ok=True)  # left behind by a lab that was killed
+        path.unlink(missing_ok=True)  # left by a lab that was killed
         self._listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
         self._listener.bind(str(path))
         path.chmod(0o600)
@@ -93,7 +93,7 @@ def _hello(client: socket.socket) -> tuple[Hello, bytes]:
 
 
 class _SocketWire:
-    """The frames of a relay as a terminal's bytes; sizes go to the shell at once."""
+    """The wire of a terminal over a relay's frames. New sizes go to the shell at once."""
 
     def __init__(self, client: socket.socket, shell: Shell, already: bytes) -> None:
         self._client = client

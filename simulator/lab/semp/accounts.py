@@ -1,7 +1,7 @@
-"""Who may speak SEMP with a simulated broker: a login with a limited number of sessions, or a bearer token.
+"""The accounts for SEMP of a simulated broker: a login with a limited number of sessions, or a bearer token.
 
-docs/sources/solace.md, 1.2. A session is a cookie; when all are used up, the answer is 529. Not a security boundary:
-it depends on a loopback port and guards nothing.
+docs/sources/solace.md, 1.2. A session is a cookie. When all sessions are used, the answer is 529. This is not a
+security boundary: the port is a loopback port, and there is nothing to protect.
 """
 
 from __future__ import annotations
@@ -14,13 +14,13 @@ import threading
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
-COOKIE = "SEMP-SESSION"  # assumption: what the broker calls its cookie is not recorded, and no client may care
+COOKIE = "SEMP-SESSION"  # assumption: the broker's cookie name is not recorded, and no client may depend on it
 SESSIONS_MAX = 10
 
 
 @dataclass(frozen=True, slots=True)
 class Guest:
-    """A person who was let in. ``set_cookie``: a session was just started; ``session`` is empty with a token."""
+    """An authenticated client. ``set_cookie``: a session was just started. ``session`` is empty with a token."""
 
     user: str
     session: str = ""
@@ -28,7 +28,7 @@ class Guest:
 
 
 class NotLetIn(Exception):
-    """The account is not accepted, or there is no session left; ``status`` is the HTTP status that says so."""
+    """The account is not accepted, or there is no free session. ``status`` is the HTTP status for this."""
 
     def __init__(self, status: int) -> None:
         super().__init__(status)
@@ -36,7 +36,7 @@ class NotLetIn(Exception):
 
 
 class Sessions:
-    """The sessions of one node. ``approves`` may refuse a login that would fit."""
+    """The sessions of one node. ``approves`` may refuse a login even with valid credentials."""
 
     def __init__(
         self,
@@ -57,12 +57,12 @@ class Sessions:
 
     @property
     def open(self) -> int:
-        """How many sessions there are now."""
+        """The number of sessions now."""
         with self._guard:
             return len(self._sessions)
 
     def admit(self, headers: Mapping[str, str]) -> Guest:
-        """Raises ``NotLetIn``."""
+        """Authenticate a request. Raises ``NotLetIn``."""
         kind, _, proof = headers.get("authorization", "").partition(" ")
         if kind == "Bearer":
             if not hmac.compare_digest(proof.encode(), self._token):
@@ -82,12 +82,12 @@ class Sessions:
         return Guest(self._username, session, set_cookie=True)
 
     def end(self, guest: Guest) -> None:
-        """The session of ``guest`` is over."""
+        """End the session of ``guest``."""
         with self._guard:
             self._sessions.discard(guest.session)
 
     def forget_all(self) -> None:
-        """The node has started again, or let all of them expire."""
+        """End all sessions: the node has restarted or lets them expire."""
         with self._guard:
             self._sessions.clear()
 

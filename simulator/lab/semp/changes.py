@@ -1,7 +1,7 @@
-"""PATCH and PUT of SEMP v2: what may be changed of a simulated broker, and how it says no.
+"""PATCH and PUT of SEMP v2: the possible changes of a simulated broker, and its refusals.
 
-docs/sources/solace.md, 1.1, 1.4, 1.5 and 1.8. A request is understood whole before anything is done. What a broker
-could change and this one cannot is refused, never quietly accepted.
+docs/sources/solace.md, 1.1, 1.4, 1.5 and 1.8. The whole request is checked before any change.
+A change that only a real broker supports is refused, never silently accepted.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ LOGOUT = (("about",), ("user",), ("logout",))
 
 
 def plan_of(appliance: Appliance, method: str, target: Target, body: bytes) -> Callable[[], None]:
-    """What the request does when it is run. Raises ``Problem`` for one that is not understood, or not offered."""
+    """A function that runs the change of the request. Raises ``Problem`` for an invalid or unsupported request."""
     if method == "DELETE":
         if body:
             raise unparsed("DELETE takes no body")
@@ -115,7 +115,7 @@ def _all_of(deeds: list[Callable[[], None]]) -> Callable[[], None]:
 
 def _known(appliance: Appliance, vpn: str) -> None:
     if vpn not in appliance.vpn_names():
-        appliance.replication(vpn)  # the appliance has its own words for a name it does not know
+        appliance.replication(vpn)  # raises the appliance's own error for an unknown name
 
 
 def _flag(name: str, value: object) -> bool:

@@ -1,7 +1,7 @@
-"""The objects of SEMP v2 as an appliance's views give them: attributes, and the sizes of their collections.
+"""The objects of SEMP v2, made from an appliance's views: attributes and the sizes of their collections.
 
 Attribute names and values are those of docs/sources/solace.md, 1.4 to 1.10. A value that does not apply on this
-side, or that the appliance cannot tell, is left out of the answer: absent is not false. Nothing here changes anything.
+side, or that the appliance does not know, is left out of the answer, not false. Nothing here changes an appliance.
 """
 
 from __future__ import annotations
@@ -25,9 +25,9 @@ from simulator.solace.browsing import message_id
 
 REPLICATION_QUEUE = "#MSGVPN_REPLICATION_DATA_QUEUE"
 BRIDGE = "#MSGVPN_REPLICATION_BRIDGE"
-SEMP_VERSION = "2.46"  # assumption: which SEMP version goes with which load is not recorded
+SEMP_VERSION = "2.46"  # assumption: the SEMP version of each load is not recorded
 _MEGABYTE = 1_048_576
-# Every page lists again what is there, so an endpoint of more messages than this is shown in part.
+# Every page lists all messages again, so an endpoint with more messages than this is shown only in part.
 _SHOWN_MAX = 100_000
 
 Value = bool | int | str | None
@@ -37,7 +37,7 @@ Sizes = Mapping[str, Callable[[], int | None]]
 
 @dataclass(frozen=True, slots=True)
 class Thing:
-    """One object. Its values are looked up when they are wanted: reading a queue is something the world can see."""
+    """One object. Its values are read only on demand, because the world can see each reading of a queue."""
 
     attributes: Attributes
     sizes: Sizes = field(default_factory=dict)
@@ -52,7 +52,7 @@ def _constants(**values: Value) -> dict[str, Callable[[], Value]]:
 
 
 class Objects:
-    """What one appliance shows."""
+    """The objects of one appliance."""
 
     def __init__(self, appliance: Appliance) -> None:
         self._appliance = appliance
@@ -81,7 +81,7 @@ class Objects:
         return [self.vpn(name) for name in sorted(self._appliance.vpn_names())]
 
     def vpn(self, name: str) -> Thing:
-        """Raises ``NoSuchObject``."""
+        """One message VPN. Raises ``NoSuchObject``."""
         row = self._appliance.replication(name)
         queue = _Once(lambda: self._replication_queue(name))
         is_active, has_bridge = row.role == "active", row.local_bridge is not None
@@ -116,14 +116,15 @@ class Objects:
         )
 
     def bridges(self, vpn: str) -> list[Thing]:
-        """The replication bridge, if there is one. On the active VPN it is disabled (section 1.6)."""
+        """The replication bridge, if any. On the active VPN the bridge is disabled (section 1.6)."""
         row = self._appliance.replication(vpn)
         if not row.admin_up:
             return []
         return [Thing(_constants(msgVpnName=vpn, bridgeName=BRIDGE, bridgeVirtualRouter="primary", **_bridge(row)))]
 
     def clients(self, vpn: str) -> list[Thing]:
-        """Connected clients. An appliance that cannot tell refuses: no one is not the same as not known."""
+        """The connected clients. An appliance without this information refuses, because "unknown" differs from "no
+        clients"."""
         self._appliance.replication(vpn)
         if not isinstance(self._appliance, Gated):
             raise Refused("this simulated appliance does not report clients")
@@ -142,7 +143,8 @@ class Objects:
         return [_endpoint(one, "topicEndpointName") for one in self._endpoints(vpn, "topic-endpoint")]
 
     def messages(self, vpn: str, kind: str, name: str) -> tuple[list[Thing], int]:
-        """The messages that can be shown, by their ids, and how many there are. Raises ``NoSuchObject``."""
+        """The messages that can be shown, in the order of their ids, and the number of all messages. Raises
+        ``NoSuchObject``."""
         if kind == "queue" and name == REPLICATION_QUEUE:
             return [], self._appliance.replication_queue(vpn).messages
         found = next((one for one in self._endpoints(vpn, kind) if one.name == name), None)
@@ -195,7 +197,7 @@ class Objects:
             msgSpoolUsage=round(view.usage_mb * _MEGABYTE),
             msgSpoolPeakUsage=round(view.high_water_mb * _MEGABYTE),
             maxMsgSpoolUsage=view.quota_mb,
-            # A life-time counter, never a depth: it only must not be less than the present number.
+            # A life-time counter, not a depth. It must only not be less than the present number of messages.
             spooledMsgCount=view.messages + round(view.high_water_mb * _MEGABYTE),
             lowestMsgId=None,
         )
@@ -203,7 +205,7 @@ class Objects:
 
 
 class _Once:
-    """Looks it up once at most."""
+    """Calls ``look`` at most once and keeps its result."""
 
     def __init__(self, look: Callable[[], QueueView | None]) -> None:
         self._look = look
@@ -273,7 +275,7 @@ def _transaction(view: TransactionView) -> Thing:
 
 
 def consumer_messages(view: TransactionView) -> list[Thing]:
-    """What the transaction consumes, message by message."""
+    """The messages that the transaction consumes."""
     return [
         Thing(_constants(msgVpnName=view.vpn, xid=view.xid, msgId=number, endpointType=kind, endpointName=name))
         for number, kind, name in view.consumed

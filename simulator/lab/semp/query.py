@@ -1,7 +1,7 @@
-"""What a SEMP v2 request asks for: the parts of its path and its query, read as strictly as a broker reads them.
+"""The path and the query of a SEMP v2 request, parsed as strictly as a broker parses them.
 
-docs/sources/solace.md, 1.1. Commas of ``select`` and ``where`` are literal, names are not; an attribute no one knows
-is refused; cursors are opaque. Nothing here checks an appliance.
+docs/sources/solace.md, 1.1. Commas in ``select`` and ``where`` must be literal, but names may be encoded. An
+unknown attribute is refused. Cursors are opaque. Nothing here reads an appliance.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _BAD_ESCAPE = re.compile(r"%(?![0-9A-Fa-f]{2})")
 
 
 class Problem(Exception):
-    """The broker's no: HTTP status, SEMP code, its name, and a sentence (section 1.3)."""
+    """The broker's refusal: HTTP status, SEMP code, the name of the code, and a sentence (section 1.3)."""
 
     def __init__(self, status: int, code: int, name: str, text: str) -> None:
         super().__init__(text)
@@ -32,28 +32,28 @@ class Problem(Exception):
 
 
 def invalid(text: str) -> Problem:
-    """Something in the request is not known."""
+    """The error for an unknown part of the request."""
     return Problem(400, 11, "INVALID_PARAMETER", text)
 
 
 def unparsed(text: str) -> Problem:
-    """The request cannot be read."""
+    """The error for a request that cannot be parsed."""
     return Problem(400, 27, "PARSE_ERROR", text)
 
 
 def not_found(text: str) -> Problem:
-    """The object that the path names is not there."""
+    """The error for a path to an object that does not exist."""
     return Problem(400, 6, "NOT_FOUND", text)
 
 
 def not_allowed(text: str) -> Problem:
-    """It is known, and refused as things are."""
+    """The error for a known request that is refused in the present state."""
     return Problem(400, 89, "NOT_ALLOWED", text)
 
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """``parts``: of each component of the path its names; a compound key has several."""
+    """``parts``: the names in each component of the path. A compound key has several names."""
 
     api: str
     parts: tuple[tuple[str, ...], ...]
@@ -62,7 +62,7 @@ class Target:
 
 
 def target_of(text: str) -> Target:
-    """Raises ``Problem``."""
+    """Parse a request target. Raises ``Problem``."""
     if "#" in text or _BAD_ESCAPE.search(text):
         raise unparsed("Malformed request target")
     path, _, query = text.partition("?")
@@ -90,7 +90,7 @@ def _query(text: str) -> Mapping[str, str]:
 
 @dataclass(frozen=True, slots=True)
 class Selection:
-    """Which attributes, and which sizes of collections (``msgs.count``), are wanted."""
+    """The selected attributes and sizes of collections (``msgs.count``)."""
 
     names: frozenset[str]
 
@@ -99,7 +99,8 @@ class Selection:
 
 
 def selection_of(query: Mapping[str, str], attributes: Sequence[str], collections: Sequence[str]) -> Selection:
-    """What ``select`` leaves of what there is. Raises ``Problem`` for an attribute no one knows."""
+    """The part of the known attributes and collections that ``select`` chooses. Raises ``Problem`` for an unknown
+    attribute."""
     known = [*attributes, *(f"{name}.count" for name in collections)]
     if "select" not in query:
         return Selection(frozenset(known))
@@ -120,7 +121,7 @@ _Compare = Callable[[object, object], bool]
 _OPERATORS: Mapping[str, _Compare] = {
     "==": operator.eq,
     "!=": operator.ne,
-    "<=": operator.le,  # type: ignore[dict-item]  # both sides are numbers, or texts, by then
+    "<=": operator.le,  # type: ignore[dict-item]  # both sides are numbers or texts here
     ">=": operator.ge,  # type: ignore[dict-item]
     "<": operator.lt,  # type: ignore[dict-item]
     ">": operator.gt,  # type: ignore[dict-item]
@@ -132,7 +133,8 @@ Looks = Mapping[str, Callable[[], object]]
 
 
 def condition_of(query: Mapping[str, str], attributes: Sequence[str]) -> Callable[[Looks], bool]:
-    """What ``where`` lets through: all of its conditions hold. Only what they name is looked up. Raises ``Problem``."""
+    """The filter of ``where``: all conditions must hold. Only attributes in conditions are looked up. Raises
+    ``Problem``."""
     checks: list[tuple[str, str, str]] = []
     for part in query["where"].split(",") if "where" in query else []:
         found = _CONDITION.fullmatch(unquote(part))
@@ -156,14 +158,14 @@ def _holds(value: object, sign: str, wanted: str) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """Which objects of a collection: so many from the one at ``start``."""
+    """A page of a collection: ``count`` objects from the position ``start``."""
 
     start: int
     count: int
 
 
 def page_of(query: Mapping[str, str]) -> Page:
-    """Raises ``Problem``."""
+    """The requested page. Raises ``Problem``."""
     count = query.get("count", str(COUNT_DEFAULT))
     if not count.isdecimal() or not 1 <= int(count) <= COUNT_MAX:
         raise invalid(f"count is a number from 1 to {COUNT_MAX}")
@@ -177,5 +179,5 @@ def page_of(query: Mapping[str, str]) -> Page:
 
 
 def cursor_at(start: int) -> str:
-    """The cursor of the page that starts there."""
+    """The cursor of the page at position ``start``."""
     return base64.urlsafe_b64encode(f"at {start}".encode()).decode("ascii").replace("=", "%3D")

@@ -1,7 +1,7 @@
-"""GET of SEMP v2: from a target to objects, and from objects to the envelope. Nothing here changes an appliance.
+"""GET of SEMP v2: finds the objects of a target and builds the envelope. Nothing here changes an appliance.
 
-Which paths there are is docs/sources/solace.md, 1.2 and 1.4 to 1.10. A path that is not among them is refused as not
-found, never answered with something near it.
+The paths come from docs/sources/solace.md, 1.2 and 1.4 to 1.10. Any other path is refused as not found. It is never
+answered with a similar object.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from simulator.solace.appliance import Appliance
 
 Body = dict[str, Any]
 
-# The attributes of the configuration API among those of the monitoring API.
+# The attributes of the configuration API. They are a subset of those of the monitoring API.
 CONFIG_OF_VPN = (
     "msgVpnName",
     "enabled",
@@ -51,10 +51,10 @@ _KEYS: Mapping[str, tuple[str, ...]] = {
     "bridges": ("bridgeName", "bridgeVirtualRouter"),
 }
 _KINDS = {"queues": "queue", "topicEndpoints": "topic-endpoint"}
-# Collections whose size a page tells in meta.count.
+# Collections whose pages have their size in meta.count.
 _COUNTED = frozenset({"msgs", "transactions", "clients", "txFlows"})
 _EMPTY: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
-    # An empty collection still knows its attributes: what may be selected does not depend on what is there.
+    # The known attributes, also for an empty collection: a valid selection must not depend on the existing objects.
     "clients": (("msgVpnName", "clientName", "clientUsername"), ()),
     "queues": (("msgVpnName", "queueName", "durable", "msgSpoolUsage", "lowestMsgId"), ("msgs",)),
     "topicEndpoints": (("msgVpnName", "topicEndpointName", "durable", "msgSpoolUsage", "lowestMsgId"), ("msgs",)),
@@ -74,7 +74,7 @@ _EMPTY: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
 
 
 class Reads:
-    """What one appliance answers to GET. ``origin`` is ``https://host:port``, for links and further pages."""
+    """The answers of one appliance to GET. ``origin`` is ``https://host:port``, for links and further pages."""
 
     def __init__(self, appliance: Appliance, *, user: str, level: Level, origin: str, has_session: bool) -> None:
         self._appliance = appliance
@@ -85,14 +85,14 @@ class Reads:
         self._has_session = has_session
 
     def answer(self, target: Target) -> Body:
-        """The envelope, without the part of ``meta`` that is about the request. Raises ``Problem``, ``Refused``."""
+        """The envelope, without the request's part of ``meta``. Raises ``Problem``, ``Refused``."""
         found, collection = self._look(target)
         if collection is None:
             return self._one(target, found[0])
         return self._many(target, found, collection)
 
     def _look(self, target: Target) -> tuple[list[Thing], str | None]:
-        """The objects, and the name of the collection when a collection was asked for."""
+        """The objects, and the name of the collection if the target is a collection."""
         is_config = target.api == "config"
         match target.parts:
             case ():
@@ -104,7 +104,7 @@ class Reads:
             case (("msgVpns",), (vpn,)):
                 return [_only(self._objects.vpn(vpn), CONFIG_OF_VPN, is_config)], None
             case (("msgVpns",), (vpn,), (collection,), *more) if target.api == "monitor":
-                self._appliance.replication(vpn)  # the appliance has its own words for a name it does not know
+                self._appliance.replication(vpn)  # raises the appliance's own error for an unknown name
                 return self._below(target, vpn, collection, more)
             case _:
                 raise not_found(f"Unknown path {target.path}")
@@ -227,7 +227,7 @@ def _known(things: Sequence[Thing], collection: str) -> tuple[list[str], list[st
 
 
 def _data(thing: Thing, selection: Selection) -> Body:
-    """What was selected and has a value: what does not apply is left out, not false."""
+    """The selected attributes that have a value. An attribute that does not apply is left out, not false."""
     wanted = {name: look() for name, look in thing.attributes.items() if selection.wants(name)}
     return {name: value for name, value in wanted.items() if value is not None}
 

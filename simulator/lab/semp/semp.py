@@ -1,6 +1,6 @@
-"""SEMP of one simulated broker: v2 for configuration, monitoring and actions, and v1, over any ``Appliance``.
+"""SEMP of one simulated broker, for any ``Appliance``: v2 for configuration, monitoring and actions, and v1.
 
-Pure: a request in, an answer out, no transport and no time of its own, so that it is tested in process. It is the
+It turns a request into an answer, without its own transport or clock, so tests run in process. It is the
 ``handler`` of ``simulator.http.server``. Sources: docs/sources/solace.md, 1 and 2.
 """
 
@@ -31,10 +31,10 @@ _MISHAPS: Mapping[str, Mishap] = {"drop-after": "drop", "cut-short": "cut", "fre
 
 
 class SempNode:
-    """One broker's management over HTTP. Safe between threads as far as ``hold`` keeps requests apart.
+    """One broker's management over HTTP. Safe to use from several threads if ``hold`` serializes the requests.
 
-    ``hold`` is entered around everything done to the appliance; an ``AdapterError`` it raises means that the node is
-    gone, and breaks the connection. ``log`` records every request before it is obeyed.
+    ``hold``: a context manager that is entered around every access to the appliance. If it raises ``AdapterError``, the
+    node is gone, and the connection breaks. ``log`` records every request before it is obeyed.
     """
 
     def __init__(
@@ -65,7 +65,7 @@ class SempNode:
             guest = self._sessions.admit(request.headers)
         except NotLetIn as refusal:
             return self._not_let_in(request, refusal)
-        with self._hold():  # once: a world with a file is written each time it is let go
+        with self._hold():  # only once per request, because each exit writes the world's file
             answer = self._v1(request, guest) if request.target == "/SEMP" else self._v2(request, guest)
             headers = {"Date": formatdate(self._now(), usegmt=True), **answer.headers}
         if guest.set_cookie:
@@ -158,7 +158,7 @@ class SempNode:
                 return Outgoing(answer.status, answer.body, answer.content_type, mishap=_MISHAPS[spoilt])
 
     def _now(self) -> float:
-        """The node's own idea of the time."""
+        """The time of the node's own clock."""
         return self._appliance.platform().clock if isinstance(self._appliance, Described) else self._clock.now()
 
     def _record(self, request: Incoming, guest: Guest, kind: Kind) -> None:

@@ -1,6 +1,7 @@
-"""A node's SEMP on a loopback port, next to its SSH: the same appliance, the same log, the same account.
+"""A node's SEMP on a loopback port, in addition to its SSH: with the same appliance, log and account.
 
-Over TLS with a certificate of the lab's own CA, or in clear text. It must not know what drives the appliance.
+It uses TLS with a certificate of the lab's own CA, or clear text. It must not depend on the implementation of the
+appliance.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ Scheme = Literal["https", "http"]
 
 @dataclass(frozen=True, slots=True)
 class SempAccount:
-    """Who may come in: by login, or with a bearer token."""
+    """The account of SEMP: a login, and a bearer token."""
 
     username: str
     password: str
@@ -36,7 +37,7 @@ class SempAccount:
 
 @dataclass(frozen=True, slots=True)
 class Surroundings:
-    """What a node's SEMP shares with its SSH: clock, pace, latency, and what ties both to a world."""
+    """The objects that a node's SEMP shares with its SSH: clock, pace, latency, and the functions of the world."""
 
     clock: Clock
     edition: Edition
@@ -49,7 +50,7 @@ class Surroundings:
 
 
 class SempServer:
-    """SEMP of one node. ``tls`` None: plain HTTP. Start and stop may alternate; sessions do not outlive a stop."""
+    """SEMP of one node. ``tls`` None: plain HTTP. Start and stop may alternate. A stop ends all sessions."""
 
     def __init__(
         self,

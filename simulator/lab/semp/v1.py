@@ -1,7 +1,7 @@
 """SEMP v1 of a simulated broker: requests by their exact shape, replies in the layout of docs/sources/solace.md, 2.
 
-The shape of a request is its elements in order, as the schema has them; any other order or element is a parse error,
-with HTTP 200, as everything is. Nothing is guessed: a ``show`` whose reply no source prints is not offered.
+The shape of a request is its elements in the order of the schema. Any other order or element is a parse error, with
+HTTP 200 like every reply. Nothing is guessed: a ``show`` is supported only if a source has its reply.
 """
 
 from __future__ import annotations
@@ -18,12 +18,12 @@ from simulator.lab.semp.objects import REPLICATION_QUEUE
 from simulator.solace.appliance import Appliance, Described, Holding, NoSuchObject, RedundancyView, Refused
 
 _SCHEMA_ERROR = "invalid message: schema validation error"
-_FAILED = "1"  # assumption: which reason codes there are is not recorded
+_FAILED = "1"  # assumption: the reason codes are not recorded
 
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """A request that has a known shape. ``is_change``: it would change the node."""
+    """A request with a known shape. ``is_change``: the request changes the node."""
 
     shape: str
     texts: Mapping[str, str]
@@ -34,7 +34,7 @@ class Asked:
 
 
 def asked_of(body: bytes) -> Asked | None:
-    """The request in ``body``; None when its shape is not one that the schema knows."""
+    """The request in ``body``, or None if the schema does not have its shape."""
     try:
         root = parse_xml(body)
     except MalformedXml:
@@ -47,7 +47,7 @@ def asked_of(body: bytes) -> Asked | None:
 
 
 def reply_to(asked: Asked | None, appliance: Appliance, edition: Edition, level: Level) -> bytes:
-    """The whole reply. Must be called with the appliance held."""
+    """The whole reply. Call it only while the appliance is held."""
     if asked is None:
         return _reply(edition, element("parse-error", _SCHEMA_ERROR))
     if asked.is_change and level != "admin":
@@ -69,7 +69,8 @@ def _reply(edition: Edition, *inside: Element) -> bytes:
 
 
 def _shape(one: Element, texts: dict[str, str]) -> str:
-    """``show(queue(name vpn-name detail))``; texts are put aside under their tag."""
+    """The shape of an element, such as ``show(queue(name= vpn-name= detail))``. The texts are stored in ``texts`` by
+    tag."""
     if len(one):
         return f"{one.tag}({' '.join(_shape(child, texts) for child in one)})"
     if one.text and one.text.strip():
@@ -99,7 +100,7 @@ def _redundancy(appliance: Appliance, texts: Mapping[str, str], edition: Edition
 
 
 def _router(view: RedundancyView, name: str) -> Element:
-    # A node has one virtual router of its own; of the other it says "Shutdown" and nothing else (the samples).
+    # A node has one of the two virtual routers. For the other it only shows "Shutdown" (the samples).
     activity = view.activity if view.role == name else "Shutdown"
     return nested([name.lower(), "status", "activity"], activity)
 
@@ -121,12 +122,12 @@ def _replication(appliance: Appliance, texts: Mapping[str, str], edition: Editio
 
 
 def _interface(appliance: Appliance, texts: Mapping[str, str], edition: Edition) -> Element:
-    """``show interface``: of one that is not there an empty list."""
+    """``show interface``. The list is empty for an unknown interface."""
     name = texts["phy-interface"]
     known = appliance.interfaces() if isinstance(appliance, Interfaced) else {}
     if name not in known:
         return element("interface", element("interfaces"))
-    # Assumption: how "enabled" is worded; the schema only says that it is a word.
+    # Assumption: the word for "enabled". The schema only says that it is a word.
     state = (
         element("enabled", "Yes" if known[name] else "No"),
         element("oper-status", "Up" if known[name] else "Down"),
@@ -140,7 +141,7 @@ def _version(appliance: Appliance, texts: Mapping[str, str], edition: Edition) -
 
 
 def _queue(appliance: Appliance, texts: Mapping[str, str], edition: Edition) -> Element:
-    """``show queue … detail`` of the replication queue; of an unknown one an empty list, with code ok (2.4)."""
+    """``show queue … detail`` of the replication queue. An unknown queue gives an empty list with code ok (2.4)."""
     name, vpn = texts["name"], texts["vpn-name"]
     if name != REPLICATION_QUEUE:
         return element("queue", element("queues"))

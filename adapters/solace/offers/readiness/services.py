@@ -1,6 +1,6 @@
 """The checks of one service: roles, bridge, eligibility, replication queue, prepared transactions. Pure.
 
-The pair is judged from both ends: ``bridge`` means something on the standby only; ``queue_bound``,
+The pair is judged from both ends. ``bridge`` is meaningful on the standby only; ``queue_bound``,
 ``remote_bridge_up`` and ``sync_eligible`` on the active only (docs/sources/solace.md, 0.5).
 """
 

@@ -12,10 +12,10 @@ from orchestrator.model.outcome import Failure
 
 Value = TypeVar("Value", bool, float, str)
 
-# Levels that may change a role (docs/sources/solace.md, 0.10), and the one that may shut the backbone (1.5).
+# Levels that may change a role (docs/sources/solace.md, 0.10), and levels that may shut the backbone (1.5).
 _MAY_MOVE = frozenset({"mesh-manager", "read-write", "admin"})
 _MAY_FENCE = frozenset({"read-write", "admin"})
-# What `failover failback` allows between the clocks of brokers and ours, seconds.
+# The difference that `failover failback` allows between a broker's clock and this machine's clock, seconds.
 SKEW_MAX_S = 30.0
 
 
@@ -100,7 +100,7 @@ def _version(site: SiteRead, other: SiteRead, platform: object) -> Checked:
 
     def judge(version: str) -> Finding | None:
         if theirs is None or theirs == version:
-            return None  # said of the other site, if it is that one that did not report
+            return None  # a missing version of the other site is reported for that site
         # The same sentence at both sites, so that it is reported once.
         words = " and ".join(sorted((f"{site.name} runs {version}", f"{other.name} runs {theirs}")))
         text = f"{words}; mates should be of equal version"
