@@ -63,7 +63,7 @@ class MockAdapter(Browsing):
     readings: ClassVar[Mapping[str, ReadingSpec]] = {
         "replication": ReadingSpec("replication", "roles and bridge", wording.show_replication),
         "replication_queue": ReadingSpec(
-            "replication_queue", "what is held for the mate", wording.show_replication_queue
+            "replication_queue", "the messages that are held for the mate", wording.show_replication_queue
         ),
         "transactions": ReadingSpec("transactions", "transactions in all states", wording.show_transactions),
         "health": ReadingSpec("health", "which node serves", wording.show_health),

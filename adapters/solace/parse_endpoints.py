@@ -99,7 +99,7 @@ def parse_messages(text: str, device: str = "") -> list[Message]:
     lines = lines_of(text)
     messages = [_message(block) for block in _blocks(lines, text, device)]
     if not messages:
-        raise unreadable("it shows no message by labels that are known", text, device)
+        raise unreadable("it shows no message with a label that is known", text, device)
     return messages
 
 

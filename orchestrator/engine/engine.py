@@ -125,7 +125,7 @@ class Engine:
         """The first events of this process: who leads, which actions are in doubt, which lanes continue."""
         draft = self._draft()
         if self.run_state.status == "finished":
-            # Requests from before the end came too late. They must not take effect now.
+            # A request that arrived before the run ended came too late. It must not take effect now.
             draft.taken.extend(number for number, _ in self._journal.requests(self._writer.run))
         who = self._who._asdict()
         draft.add_own(ev.RunStarted(epoch=self._writer.epoch, attended=self._attended, **who))

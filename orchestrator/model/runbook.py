@@ -282,7 +282,7 @@ class Step(_Strict):
         if sum(bool(shape) for shape in shapes) > 1:
             raise ValueError("a step has one of do, until, ask, compare, foresee")
         if (self.never or self.hold) and not self.until:
-            raise ValueError("never and hold belong to a step that waits (until)")
+            raise ValueError("`never` and `hold` belong to a step that waits (`until`)")
         if self.for_each and not self.do:
             raise ValueError("for_each needs a do")
         if self.decide and not self.for_each:

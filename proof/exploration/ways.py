@@ -197,7 +197,7 @@ class Ways(Generic[P, E]):
         yield self.claimed(node._replace(pair=after), claim, found)
         for what, pair, is_course in self._family.drifts(node.pair, frozenset({found.kind}), frozenset()):
             if is_course or not undisturbed:
-                # The lane waits for this: another lane that is under way moves on by itself.
+                # This lane waits here. Another lane that is under way continues by itself.
                 yield Way(what, "calm" if is_course else "disturbance", node._replace(pair=pair), ())
 
     def claimed(self, node: Node[P, E], claim: ClaimSite, answer: SiteClaims) -> Way[Node[P, E]]:

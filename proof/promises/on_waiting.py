@@ -13,7 +13,8 @@ from proof.promises.passage import NEAR_S, Passage, Round
 _MESSAGES = frozenset({("replication_queue", "messages"), ("queues", "owned")})
 _WAYS_OUT = frozenset({"revert", "escalate"})
 _FAILED = frozenset({"step-failed", "undo-failed"})
-# A deadline counts as forgotten after this many rounds were asked past it. Processes sleep, and devices are slow.
+# A deadline counts as forgotten if this many rounds of readings were asked after it. Processes sleep, and devices are
+# slow.
 _ROUNDS_LATE = 4
 
 

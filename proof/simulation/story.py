@@ -16,7 +16,7 @@ from simulator.amps.layout import FabricLayout
 from simulator.generic.layout import GenericLayout
 from simulator.solace.layout import WorldLayout
 
-# The runbook that is played: of Solace by its plain name, of others by family and name.
+# The runbook to simulate. A Solace runbook has its plain name, the others have family and name.
 Kind = str
 # The kinds that are drawn if none is named. Runbooks of families in files are drawn only if they are named.
 KINDS: tuple[Kind, ...] = (

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import stat
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -205,7 +207,6 @@ def test_a_journal_that_is_no_file_of_ours(shell: Shell, spoil: str) -> None:
         ("inventory", "lint", "IT"),
         ("runbook", "lint", "IT"),
         ("family", "lint", "IT"),
-        ("--family", "IT", "family", "list"),
         ("status", "-i", "IT"),
         ("plan", VPN, "--runbook", "IT"),
         ("plan", VPN, "--xa", "IT"),
@@ -225,6 +226,15 @@ def test_no_input_is_waited_for(shell: Shell, words: tuple[str, ...]) -> None:
         ended = shell(*(name if word == "IT" else word for word in words))
         said = ended.out + ended.err
         assert (ended.code in (2, 4), Path(name).name in said) == (True, True), said
+
+
+def test_no_family_file_is_waited_for(tmp_path: Path) -> None:
+    """Law: the same for ``--family``. In a process of its own, since a family that was named stays known in this one."""
+    pipe = tmp_path / "pipe.yaml"
+    os.mkfifo(pipe, 0o600)
+    command = [sys.executable, "-m", "orchestrator.cli", "--family", str(pipe), "family", "list"]
+    ended = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+    assert (ended.returncode in (2, 4), "pipe.yaml" in ended.stdout + ended.stderr) == (True, True), ended
 
 
 def test_a_link_in_place_of_the_unfinished_world(shell: Shell) -> None:

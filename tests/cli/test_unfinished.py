@@ -261,7 +261,7 @@ def test_a_reset_while_a_run_is_unfinished(shell: Shell) -> None:
     refused = shell("lab", "reset")
     assert (refused.code, refused.complaint) == (
         2,
-        f"run {run} is unfinished, and would find the sites that it moved as new",
+        f"run {run} is unfinished, and the sites that it moved would be as new",
     )
     assert f"failover resume {run} or failover abort {run}; --force" in refused.err
     assert shell.roles() == roles

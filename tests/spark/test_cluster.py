@@ -345,7 +345,7 @@ def test_two_applications(
     for name, known in locally(duck, left, right, tmp_path).items():
         assert Found.at(tmp_path / "found" / name) == known, name
         assert len(known.tables["differences"]) > 10 and known.tables["quarantine"]
-    check_past(tmp_path, outcome)
+    check_past(tmp_path, outcome, night_of_runs)
     with begun(ours(cluster, *followed.asked(slice(50, None))), tmp_path) as process:
         out, err = process.communicate(timeout=PATIENCE_S)
     assert process.returncode == 4, err[-2000:]
@@ -363,8 +363,8 @@ def test_a_worker_dies_in_the_middle(cluster: Cluster, exports: tuple[str, str],
     assert sums(tmp_path / "found") == TRUTH
 
 
-def check_past(folder: Path, outcome: HistoryOutcome) -> None:
-    """The history that was written is that of this machine, and a dry run tells what was learnt."""
+def check_past(folder: Path, outcome: HistoryOutcome, night: Night) -> None:
+    """The history that was written is that of this machine, and a dry run of the same pair shows what was learnt."""
     told = {"report.json": outcome.report, "forecast.json": outcome.forecast}
     documents = {name: one.model_dump(mode="json") for name, one in told.items()}
     past = Found.of(documents, tables_of(outcome, folder))
@@ -373,7 +373,8 @@ def check_past(folder: Path, outcome: HistoryOutcome) -> None:
     assert (folder / "found" / "history" / "history.html").exists()
     learnt = folder / "state" / FORECAST
     assert learnt.read_bytes() == (folder / "found" / "history" / FORECAST).read_bytes()
-    tools = Tools(learnt.parent, VirtualClock(), SecretStore(None), Registry(), inline)
+    (night.folder / FORECAST).write_bytes(learnt.read_bytes())
+    tools = Tools(night.folder, VirtualClock(), SecretStore(None), Registry(), inline)
     asked_for = (
         "controlled",
         "--vpn",

@@ -44,9 +44,7 @@ def test_a_column_that_differs_in_capitals_is_refused(tmp_path: Path, name: str)
     """Law: a reader to whom capital letters are the same would read another column: the file is refused by its name."""
     place = export(tmp_path, "ny", {("a", "q"): [message(number) for number in range(3)]})
     file = rewrite(place, lambda table: table.add_column(0, name, pa.array([b"x"] * 3)))
-    with pytest.raises(
-        DefinitionError, match=f"column {name} is called like {name.lower()} but for capital"
-    ) as caught:
+    with pytest.raises(DefinitionError, match=f"column {name} differs from {name.lower()} only in capital") as caught:
         Side.open(str(place))
     assert str(caught.value.file) == str(file)
 

@@ -161,5 +161,5 @@ def test_refusals(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytes
     (tmp_path / "a[b]").mkdir()
     odd = ["pipeline", "watch", str(tmp_path / "a[b]"), "--checkpoint", str(tmp_path / "followed")]
     assert main([*odd, "--engine", "spark"]) == 2
-    assert "takes for a pattern" in capsys.readouterr().err
+    assert "reads as a pattern" in capsys.readouterr().err
     assert not (tmp_path / "followed").exists()

@@ -261,7 +261,7 @@ def test_a_file_that_is_gone(watch: Watch) -> None:
     watch.dies_at = 0
     gone = watch.readings / night()[3].name
     gone.rename(watch.folder / gone.name)
-    with pytest.raises(DefinitionError, match="cannot be read") as caught:
+    with pytest.raises(DefinitionError, match="can no longer be read") as caught:
         watch.run()
     assert caught.value.file == gone
     assert watch.alerts() == []

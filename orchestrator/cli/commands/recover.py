@@ -188,7 +188,7 @@ def failback(
         typer.Option(
             "--evidence",
             metavar="REPORT|take",
-            help="report.json of `compare` that shows it is safe; take: read and compare both sites now.",
+            help="report.json of a `compare` that shows a safe fail-back; `take`: read and compare both sites now.",
             rich_help_panel=DECIDE,
         ),
     ] = None,

@@ -53,7 +53,7 @@ def _see_no_run(tools: Tools, force: bool) -> None:
         run = next(iter(_unfinished(journal)), None)
         if run is not None and not force:
             raise DefinitionError(
-                f"run {run} is unfinished, and would find the sites that it moved as new",
+                f"run {run} is unfinished, and the sites that it moved would be as new",
                 hint=f"end it with failover resume {run} or failover abort {run}; --force resets them anyway",
             )
 

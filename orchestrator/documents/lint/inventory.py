@@ -230,7 +230,7 @@ def _pairs(inventory: Inventory) -> Iterator[Diagnostic]:
                 sentence = f"the command {handed[0]} gets {service} as an argument and would read it as an option"
                 place: Path = ("pairs", index, "services", position)
                 yield Diagnostic(
-                    place, Level.ERROR, "service-is-option", sentence, "hand on FAILOVER_SERVICE instead of {service}"
+                    place, Level.ERROR, "service-is-option", sentence, "pass FAILOVER_SERVICE instead of {service}"
                 )
 
 

@@ -108,7 +108,7 @@ class FieldFile(Strict):
         if judged > 1:
             raise ValueError("give one of true_when, contains, exactly, all")
         if judged and self.type != "bool":
-            raise ValueError("true_when, contains, exactly and all belong to a field of type bool")
+            raise ValueError("`true_when`, `contains`, `exactly` and `all` belong to a field of type bool")
         if (self.is_of_list or self.absent is not None) and not self.from_.startswith("/"):
             raise ValueError("contains, exactly and absent belong to a JSON pointer: from: /…")
         if self.hex_bits is not None and self.type != "number":

@@ -40,7 +40,7 @@ def folder_here(out: str) -> Path:
     pieces and can be resumed, and a bucket does not support that."""
     if "://" in out:
         raise DefinitionError(
-            f"{out} is not a directory of this machine", hint="read into one, then copy the export there"
+            f"{out} is not a directory of this machine", hint="write the export to a directory here, then copy it"
         )
     return Path(out)
 

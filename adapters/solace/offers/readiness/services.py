@@ -114,7 +114,7 @@ def _sync(service: str, active: str | None, told: Mapping[str, ReplicationStatus
         finding = finding_of(
             Level.WARNING,
             "sync-ineligible",
-            f"{service} is not eligible for synchronous replication: should {active} be lost now, synchronous "
+            f"{service} is not eligible for synchronous replication: if {active} were lost now, synchronous "
             "messages would be lost too",
             "the queue is behind or the bridge was away; check that the queue falls, and the rates",
         )
