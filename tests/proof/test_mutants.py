@@ -9,6 +9,8 @@ import pytest
 
 from tests.proof.mutants import GUARDS, MUTANTS, Mutant
 from tests.proof.mutants.hunting import SEEDS_MAX, hunt
+from tests.proof.mutants.parts import PARTS
+from tests.proof.mutants.swapping import broken_by
 
 # By mutant: the first seed that catches it or null, and how many seeds did of how many that were played.
 CAUGHT: dict[str, tuple[int | None, int, int]] = json.loads(
@@ -26,6 +28,13 @@ def test_there_are_enough() -> None:
     assert set(CAUGHT) == set(names)
     assert len(SHOWN) >= len(MUTANTS) * 4 // 5
     assert all(seed is None or seed < SEEDS_MAX for seed, _, _ in CAUGHT.values())
+
+
+def test_each_fits_the_source() -> None:
+    """Law: each mutant changes the source as it is now. One that fits no more would count as one that is not caught."""
+    for mutant in (*MUTANTS, *(one for mutants in PARTS.values() for one in mutants)):
+        with broken_by(mutant):
+            pass
 
 
 @pytest.mark.parametrize("mutant", SHOWN, ids=lambda mutant: mutant.name)

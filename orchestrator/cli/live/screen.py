@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import signal
 import sys
 import threading
@@ -129,7 +128,8 @@ class LiveScreen:
         self.quiet(True)
         if self._keyboard is not None:
             self._keyboard.give_back()
-        os.kill(os.getpid(), signal.SIGSTOP)
+        # A signal to the process may reach another thread first. This thread would then take the terminal again too soon.
+        signal.pthread_kill(threading.get_ident(), signal.SIGSTOP)
         if self._keyboard is not None:
             self._keyboard.take()
         self.quiet(False)

@@ -26,7 +26,7 @@ _WORKER = "tests/hooks/test_hook_worker.py"
 _SEND = "self._send(message_of(line, simulated=self._simulated, scrub=self._scrub))"
 _TICK = 'self._position, self._is_owed = line["seq"], True'
 _OUTPUT = 'output.decode("utf-8", "replace")'
-_UNTIL = "until = self._until  # read before the record is: what is recorded before this was set is delivered"
+_UNTIL = "until = self._until  "
 _WORK = "has_all = courier.work(self._may_go_on)"
 
 HOOKS = (
@@ -141,7 +141,7 @@ HOOKS = (
     PartMutant(
         "hook-end-overtakes-a-record",
         "a record that comes right before a hook is told to finish is left behind",
-        (edit(_HookThread._keep_told, (_UNTIL, "pass"), (_WORK, f"{_WORK}\n            until = self._until")),),
+        (edit(_HookThread._keep_told, (_UNTIL, "pass  "), (_WORK, f"{_WORK}\n            until = self._until")),),
         caught_by=f"{_WORKER}::test_what_is_recorded_while_a_hook_ends_is_told",
     ),
     PartMutant(
