@@ -12,6 +12,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from adapters.declared.commands import Commands, line_of_output
+from adapters.declared.heard import statement_line
 from adapters.declared.reading_models import failed, reading_of, rows_of, unasked
 from orchestrator.errors import (
     AdapterError,
@@ -25,7 +26,7 @@ from orchestrator.errors import (
     UnreadableReply,
 )
 from orchestrator.family.contract import ActionSpec, AdapterContext, ArgumentSpec, Call, Permit, ReadingSpec, Result
-from orchestrator.model.declared.file import ActionFile, FamilyFile, ReadingFile, item_arguments, named_in
+from orchestrator.model.declared.file import ActionFile, FamilyFile, ReadingFile, bound_in, item_arguments, named_in
 from orchestrator.model.declared.requests import filled
 from orchestrator.model.inventory import SERVICE_NAME, Site
 from orchestrator.model.outcome import Effect, Failure
@@ -271,8 +272,8 @@ def values_of(file: FamilyFile, site: Site) -> dict[str, Value]:
 
 
 def lines_of(declared: ActionFile | ReadingFile, values: Mapping[str, Value]) -> list[str]:
-    """The lines that are sent, for a person: statements with their parameters behind them, or the words of a
-    command."""
+    """The lines that are sent, for a person: requests, the words of a command, or statements, each followed by the
+    parameters that are known. A plan does not know those of items yet."""
     if declared.requests:
         from adapters.declared.requests import line_of
 
@@ -281,10 +282,8 @@ def lines_of(declared: ActionFile | ReadingFile, values: Mapping[str, Value]) ->
         return [shlex.join(filled(declared.argv, {name: str(value) for name, value in values.items()}))]
     assert declared.sql is not None
     statements = (declared.sql,) if isinstance(declared.sql, str) else declared.sql
-    return [
-        " ".join(one.split()) if isinstance(one, str) else f"{' '.join(one.made_by.split())} \\gexec"
-        for one in statements
-    ]
+    texts = [one if isinstance(one, str) else f"{one.made_by.rstrip()} \\gexec" for one in statements]
+    return [statement_line(one, {name: values[name] for name in bound_in(one) if name in values}) for one in texts]
 
 
 def _of_item(file: FamilyFile, declared: ActionFile) -> dict[str, ArgumentSpec]:

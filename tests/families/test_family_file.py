@@ -6,10 +6,12 @@ from pathlib import Path
 
 import pytest
 
+from adapters.declared.adapter import adapter_of
 from adapters.declared.family import family_of
 from orchestrator.documents.generic_runbooks import KINDS, can_be_made
 from orchestrator.documents.loader import load_runbook, read_family, read_runbook
 from orchestrator.errors import DefinitionError, UnreadableReply
+from orchestrator.family.contract import Call
 from orchestrator.model.declared.file import FamilyFile
 from orchestrator.model.families import SHIPPED
 from proof.exploration.generic.family import Generic
@@ -243,3 +245,15 @@ def test_an_unknown_facet_is_named_with_what_was_meant(tmp_path: Path) -> None:
     [finding] = read_family(path).findings
     assert "Input should be" not in finding.message
     assert "did you mean reached?" in (finding.hint or ""), finding
+
+
+def test_a_statement_is_shown_with_its_parameters() -> None:
+    """Law: a plan and a record show the parameters of each statement; a plan leaves out those of items."""
+    file = read_family(FILE).result()
+    known = {"writers": "app"}
+    actions = adapter_of(file, family_of(file, None).readings, known).actions
+    assert actions["close_writers"].commands(Call("shop", {}))[0].endswith('{"service": "shop", "writers": "app"}')
+    (planned,) = actions["resolve"].commands(Call("shop", {}))
+    (sent,) = actions["resolve"].commands(Call("shop", {"outcome": "commit", "gid": "it's"}))
+    assert planned.endswith("\\gexec")
+    assert sent == planned + ' {"outcome": "commit", "gid": "it\'s"}'

@@ -221,6 +221,8 @@ class Node(Place):
                     break
             channel.cancel()
             channel.basic_nack(0, multiple=True, requeue=True)
+            # The node needs seconds to put some thousands back. Until then, the next reader would find a part of them.
+            wait_for(lambda: channel.queue_declare("WORK", passive=True).method.message_count >= number)
             channel.close()
             return found
         finally:
