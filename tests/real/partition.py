@@ -77,7 +77,7 @@ def cut_in_a_planned_move(
         elif other == "op":  # it reads on until it hears again
             process.stdout.readline()
             pair.spaces.heal(site, other)
-        said, _ = process.communicate(timeout=180)
+        said, _ = process.communicate(timeout=600)  # a drain waits for at most 5 minutes
         code = process.returncode
         pair.spaces.heal(site, other)
         if code < 0 or code == 6:
