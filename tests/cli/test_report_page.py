@@ -108,18 +108,18 @@ def test_a_changed_byte_is_found(shell: Shell, browser: Browser) -> None:
         (
             middle,
             middle.replace("standby", "standbx", 1),
-            f"record {seq} of {len(records)}: it is not what was written",
+            f"record {seq} of {len(records)}: its hash does not match its content",
         ),
-        (middle, middle.replace(f'"seq": {seq}', f'"seq": {seq + 1}'), f"record {seq + 1} is in its place"),
-        (middle, middle.replace('{"run"', '{ "run"', 1), "A byte beside the records' own was changed"),
-        (middle + "\n", "", f"record {seq} of {len(records) - 1}: record {seq + 1} is in its place"),
+        (middle, middle.replace(f'"seq": {seq}', f'"seq": {seq + 1}'), f"record {seq + 1} is here instead"),
+        (middle, middle.replace('{"run"', '{ "run"', 1), "A byte that the hash chain does not cover was changed"),
+        (middle + "\n", "", f"record {seq} of {len(records) - 1}: record {seq + 1} is here instead"),
         (middle, middle[:-1] + "]", "it cannot be read"),
         (
             'class="badge done">done',
             'class="badge done">gone',
-            "The report above the records, or the title, is not what",
+            "The report or its title was changed",
         ),
-        (": done</title>", ": gone</title>", "The report above the records, or the title, is not what"),
+        (": done</title>", ": gone</title>", "The report or its title was changed"),
     ):
         with opened(browser, edited(path, old.encode(), new.encode())) as found:
             assert found.verdict == "wrong", said

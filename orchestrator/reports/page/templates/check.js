@@ -27,11 +27,11 @@
     const hashed = await Promise.all(records.map(async (record, number) => {
       if (record === null) return "it cannot be read";
       if (record.run !== run) return `it belongs to run ${record.run}`;
-      if (record.seq !== number + 1) return `record ${record.seq} is in its place`;
+      if (record.seq !== number + 1) return `record ${record.seq} is here instead`;
       const before = number ? records[number - 1]?.hash : "0".repeat(64);
       try {
         const text = [before, run, record.seq, float(record.at), record.lane || "", record.event].join("\n");
-        return record.hash === await sha256(text) ? "" : "it is not what was written";
+        return record.hash === await sha256(text) ? "" : "its hash does not match its content";
       } catch (error) {
         return error.message;
       }
@@ -69,12 +69,12 @@
       } catch (error) {
         problems.push(`The chain breaks at ${error.message}.`);
       }
-      if (!problems.length && await sha256(records) !== seal.records) problems.push("A byte beside the records' own was changed.");
-      if (await sha256(report) !== seal.report) problems.push("The report above the records, or the title, is not what failover wrote.");
+      if (!problems.length && await sha256(records) !== seal.records) problems.push("A byte that the hash chain does not cover was changed.");
+      if (await sha256(report) !== seal.report) problems.push("The report or its title was changed after failover wrote it.");
       if (!problems.length) {
         const early = end.isWhole ? "" : " The run had not ended when this file was written: later records are missing.";
         show(end.isWhole ? "right" : "unchecked", `${end.seq.toLocaleString("en-US")} records checked in this page: none was changed`,
-          `Each follows from the one before it, and the report is as failover wrote it.${early} `
+          `The hash chain of the records holds, and the report is as failover wrote it.${early} `
           + `Last record ${end.seq}, hash ${end.hash}.`);
         return;
       }
