@@ -47,7 +47,7 @@ def all_abilities(procedures: Iterable[Runbook], source: type[Adapter], target: 
     snapshot = (
         Ability(_SNAPSHOT, "possible")
         if browses(source)
-        else Ability(_SNAPSHOT, "not", ("no adapter of it shows the messages of endpoints",))
+        else Ability(_SNAPSHOT, "not", ("no adapter of the source shows the messages of endpoints",))
     )
     return [*abilities(procedures, source, target), snapshot]
 

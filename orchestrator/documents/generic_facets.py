@@ -97,8 +97,9 @@ class Facets:
         one."""
         names = self._file.closing
         if len(names) != 1:
-            what = "no action" if not names else f"not one action but {', '.join(names)}"
-            raise not_made(self._file, kind, f"{what} makes serves: false, and has an inverse")
+            what = "no action does" if not names else f"these do: {', '.join(names)}"
+            sentence = f"exactly one action must make serves: false and have an inverse, but {what}"
+            raise not_made(self._file, kind, sentence)
         return names[0]
 
     def reopening(self, close: str) -> str:
@@ -106,7 +107,7 @@ class Facets:
         site's earlier state."""
         inverse = str(self._file.actions[close].inverse)
         if not self._serves_after(inverse, "closed"):
-            what = f"{inverse} rolls {close} back, and does not make the site as it was before"
+            what = f"the inverse {inverse} of the action {close} does not restore the earlier state of the site"
             raise not_made(self._file, "controlled", what)
         return inverse
 
@@ -114,9 +115,11 @@ class Facets:
         """The only action that makes a mate serve. Raises ``DefinitionError`` if there is not exactly one."""
         found = [name for name in self._file.actions if self._serves_after(name, "mate")]
         if len(found) != 1:
-            what = "no action" if not found else f"not one action but {', '.join(found)}"
+            what = "no action does" if not found else f"these do: {', '.join(found)}"
             raise not_made(
-                self._file, "generic", f"{what} makes a mate serve, with all that the model says of a site that does"
+                self._file,
+                "generic",
+                f"exactly one action must turn a mate into a serving site as the model describes it, but {what}",
             )
         return found[0]
 
@@ -162,8 +165,9 @@ def _manager_step(side: str) -> dict[str, Any]:
         "only_if": [{"on": side, "reading": OTHER_MANAGER, "where": {OTHER_MANAGER: ["acts", "unknown"]}}],
         "ask": {
             "gate": MANAGER_GATE,
-            "text": f"Another manager may act at the {side}, or that is unknown. It could start or stop service there"
-            f" during the move. Pause it first. accept ({MANAGER_OPTION} 'why, and who decided it'): move anyway.",
+            "text": f"Another manager may act at the {side}, or it is unknown whether one may. That manager could start"
+            f" or stop service there during the move. Pause it first. accept ({MANAGER_OPTION} 'why, and who decided"
+            " it'): move anyway.",
             "choices": ["accept", "stop"],
             "unattended": "stop",
             "option": f"{MANAGER_OPTION} TEXT",
@@ -174,7 +178,8 @@ def _manager_step(side: str) -> dict[str, Any]:
 def not_made(file: FamilyFile, kind: str, why: str) -> DefinitionError:
     """The error for a runbook that cannot be made from the file. ``kind`` is ``generic`` for several runbooks."""
     what = "runbook" if kind == "generic" else f"runbook {kind}"
+    place = f"{file.family}/{'controlled' if kind == 'generic' else kind}.yaml"
     return DefinitionError(
-        f"{file.family} has no {what}, and its file does not give one: {why}",
-        hint=f"write it beside the family file: {file.family}/{'controlled' if kind == 'generic' else kind}.yaml",
+        f"the family {file.family} has no {what}, and the program cannot make one from its file: {why}",
+        hint=f"write the runbook yourself, beside the family file: {place}",
     )

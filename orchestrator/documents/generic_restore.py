@@ -21,7 +21,7 @@ from orchestrator.model.facets import Facet
 _ACTIONS_MAX = 5
 _STALLED = {"after": "5m", "gate": "sync-stalled", "choices": ["wait", "stop"], "unattended": "stop"}
 _POLL = {"min": "100ms", "max": "2s"}
-_LEFT = "the other site no longer serves, so this one is left as it is"
+_LEFT = "the other site no longer serves, so this site is not changed"
 
 
 def restore(file: FamilyFile) -> Steps:
@@ -30,10 +30,12 @@ def restore(file: FamilyFile) -> Steps:
     close = facets.closing("restore")
     mate = _mate(file, facets, "restore")
     if not facets.has(Facet.LINK, "mate"):
-        raise not_made(file, "restore", "no field reports the mate's end of the link (facet link)")
+        raise not_made(file, "restore", "no field reports the state of the link at the mate (facet link)")
     links = facets.links({"source": "", "target": ""}, serving="target")
-    acting = facets.check("target", Facet.SERVES, True, "the other site does not serve, so this is no restore")
-    closed = facets.check("source", Facet.SERVES, False, "it serves again")
+    acting = facets.check(
+        "target", Facet.SERVES, True, "the other site does not serve, but a restore needs a site that serves"
+    )
+    closed = facets.check("source", Facet.SERVES, False, "the failed site serves again")
     counted = (
         [{"on": "source", "reading": facets.value("source", Facet.BACKLOG)["reading"]}]
         if facets.has(Facet.BACKLOG, "closed")
@@ -60,7 +62,7 @@ def restore(file: FamilyFile) -> Steps:
         steps.append(
             {
                 "id": "arrived",
-                "title": "Wait until the acting site has what only the failed site has",
+                "title": "Wait until the acting site has all data of the failed site",
                 "until": [given.check, closed, *links],
                 "progress": given.progress,
                 "when_stalled": _STALLED,
@@ -73,7 +75,7 @@ def restore(file: FamilyFile) -> Steps:
         *becoming_mate(file, "restore"),
         {
             "id": "following",
-            "title": "Check that the failed site is the mate of the acting one",
+            "title": "Check that the failed site is the mate of the acting site",
             "until": [closed, *_flags(file, facets, "source"), *links],
             "timeout": "1h",
             "poll": _POLL,
@@ -86,21 +88,21 @@ def failback(file: FamilyFile) -> Steps:
     follow."""
     facets = Facets(file)
     down = {
-        "source": "the acting site has no link to the restored one",
-        "target": "the restored site has no link to the acting one, so it is not restored",
+        "source": "the acting site has no link to the other site",
+        "target": "the other site has no link to the acting site, so the other site is not restored",
     }
     links = facets.links(down)
     if not links:
-        raise not_made(file, "failback", "no field shows the link at either end (facet link)")
+        raise not_made(file, "failback", "no field reports the state of the link at either site (facet link)")
     arrived = []
     if facets.has(Facet.BACKLOG, "mate"):
-        left = "the acting site does not have all that only the restored one has"
+        left = "the acting site does not have all data of the other site"
         arrived = [facets.check("target", Facet.BACKLOG, 0, left)]
-    serves = "the restored site serves, so it is not restored"
+    serves = "the other site serves, so it is not restored as a mate"
     flags = [
-        one | {"say": "the restored site is not the mate of the acting one"} for one in _flags(file, facets, "target")
+        one | {"say": "the other site is not the mate of the acting site"} for one in _flags(file, facets, "target")
     ]
-    idle = "it does not serve, so there is nothing to give back"
+    idle = "the source does not serve, so there is no service to move back"
     return [
         {
             "id": "acting",
@@ -118,17 +120,17 @@ def failback(file: FamilyFile) -> Steps:
 def _accepting(file: FamilyFile, mate: Sequence[str]) -> dict[str, Any]:
     """The operator accepts a loss, because no reading shows which data only the failed site has, or that its mate gets
     this data."""
-    why = "No reading shows that the acting site gets what only the failed site has."
+    why = "No reading shows that the acting site gets the data that only the failed site has."
     if mate:
         what = ", then ".join(file.actions[name].summary for name in mate)
-        why = f"To become the mate, the failed site has to: {what}. It may drop what only it has."
+        why = f"These actions make the failed site the mate: {what}. They may delete data that only the failed site has."
     return {
         "id": "data-loss",
-        "title": "Accept that what only the failed site has may be lost",
+        "title": "Accept that data of the failed site may be lost",
         "ask": {
             "gate": "data-loss",
-            "text": f"{why} How much that is, no reading shows. Copy it first. accept: it may be lost (in advance:"
-            " --accept-loss TEXT).",
+            "text": f"{why} No reading shows how much data that is. Copy the data first. accept: the data may be lost"
+            " (in advance: --accept-loss TEXT).",
             "choices": ["accept", "stop"],
             "unattended": "stop",
             "option": "--accept-loss TEXT",
@@ -140,7 +142,7 @@ def becoming_mate(file: FamilyFile, kind: str) -> Steps:
     """The steps that make a closed source the mate of a target that serves. Empty if the file gives a closed site and a
     mate the same fields."""
     facets = Facets(file)
-    closed = facets.check("source", Facet.SERVES, False, "it serves again")
+    closed = facets.check("source", Facet.SERVES, False, "the closed site serves again")
     acting = facets.check("target", Facet.SERVES, True, _LEFT)
     mate = facets.fields_at("mate")
     steps = []
@@ -178,13 +180,19 @@ def _mate(file: FamilyFile, facets: Facets, kind: str) -> list[str]:
     other = {name: there for name, there in wanted.items() if start[name] is not there}
     actions = list(dict.fromkeys(_making(file, name, there, kind) for name, there in other.items()))
     if len(actions) > _ACTIONS_MAX:
-        raise not_made(file, kind, f"it would take {len(actions)} actions to make a closed site the mate")
+        raise not_made(
+            file,
+            kind,
+            f"a closed site needs {len(actions)} actions to become the mate, but at most {_ACTIONS_MAX} are possible",
+        )
     for order in permutations(actions):
         *_, end = states = [start, *_states(file, start, order)]
         if end == wanted and not (_holds(file, start) and not all(_holds(file, state) for state in states)):
             return list(order)
     names = ", ".join(actions) or "no action"
-    raise not_made(file, kind, f"{names}: no order of these makes a closed site the mate, and keeps it closed")
+    raise not_made(
+        file, kind, f"no order of these actions makes a closed site the mate and also keeps it closed: {names}"
+    )
 
 
 def _making(file: FamilyFile, name: str, value: bool, kind: str) -> str:
@@ -199,8 +207,9 @@ def _making(file: FamilyFile, name: str, value: bool, kind: str) -> str:
         and one.on_item is None
     ]
     if len(found) != 1:
-        what = "no action makes" if not found else f"not one action but {' and '.join(found)} make"
-        raise not_made(file, kind, f"{what} {name}: {str(value).lower()} at a closed site, as it is at the mate")
+        what = "no action does" if not found else f"these do: {', '.join(found)}"
+        wanted = f"{name}: {str(value).lower()} at a closed site, as at the mate"
+        raise not_made(file, kind, f"exactly one action must make {wanted}, but {what}")
     return found[0]
 
 

@@ -19,6 +19,7 @@ from orchestrator.model.facets import Facet
 from orchestrator.model.runbook import Runbook
 
 KINDS = ("controlled", "uncontrolled", "restore", "failback", "guard")
+_MADE = "The program made this runbook from the family file."
 _LINK_LOST = {
     "grace": "30s",
     "gate": "link-lost",
@@ -37,11 +38,11 @@ def generic_runbook(file: FamilyFile, kind: str, own: Container[str] = ()) -> Ru
     made = {"controlled": _controlled, "uncontrolled": _uncontrolled, "guard": _guard}
     steps = {**made, "restore": restore, "failback": failback}[kind](file)
     summary = {
-        "controlled": f"Planned switch of a {file.words.service} to its mate, by facets alone. Nothing is lost.",
-        "uncontrolled": f"The failed site is lost. Its mate takes over the {file.words.service}, by facets alone.",
-        "restore": "The failed site comes back as the mate of the acting one, by facets alone.",
-        "failback": f"The restored site takes the {file.words.service} back, by facets alone. Nothing is lost.",
-        "guard": "The failed site serves again beside its mate. It is closed, by facets alone.",
+        "controlled": f"Planned switch of a {file.words.service} to its mate. Nothing is lost. {_MADE}",
+        "uncontrolled": f"The failed site is lost. Its mate takes over the {file.words.service}. {_MADE}",
+        "restore": f"The failed site comes back as the mate of the acting site. {_MADE}",
+        "failback": f"The {file.words.service} moves back to the restored site. Nothing is lost. {_MADE}",
+        "guard": f"The failed site serves again while its mate serves. The failed site is closed. {_MADE}",
     }[kind]
     plain = {"runbook": f"{file.family}/{kind}", "summary": summary, "steps": steps}
     more = {"continue_with": f"{file.family}/controlled"} if kind == "failback" else {}
@@ -63,13 +64,15 @@ def _controlled(file: FamilyFile) -> Steps:
     reopen, opens = facets.reopening(close), facets.opening()
     drained = facets.drained()
     if drained is None:
-        why = "no field counts what waits at a source that was closed (backlog), nor do two count what it has issued"
-        raise not_made(file, "controlled", f"{why} and what the target has of it (facets mark and reached)")
+        why = (
+            "no field shows that the target has everything: add a field with the facet backlog that also counts at a"
+        )
+        raise not_made(file, "controlled", f"{why} closed source, or two fields with the facets mark and reached")
     if not facets.links({"target": "x"}):
-        raise not_made(file, "controlled", "no field reports the target's end of the link (facet link)")
+        raise not_made(file, "controlled", "no field reports the state of the link at the target (facet link)")
     lost = {"target": "the link was lost before the target had everything"}
     doubt = (
-        [facets.check("source", Facet.IN_DOUBT, 0, "something at the source has no outcome yet")]
+        [facets.check("source", Facet.IN_DOUBT, 0, "the source has prepared transactions without an outcome")]
         if facets.has(Facet.IN_DOUBT, "serves")
         else []
     )
@@ -79,7 +82,7 @@ def _controlled(file: FamilyFile) -> Steps:
             "title": "Check that the source serves, and that the target is ready",
             "require": [
                 facets.check("source", Facet.SERVES, True, "the source does not serve, so there is nothing to move"),
-                facets.check("target", Facet.SERVES, False, "the target serves already"),
+                facets.check("target", Facet.SERVES, False, "the target already serves"),
                 *facets.links(
                     {"source": "the link is down at the source", "target": "the link is down at the target"}
                 ),
@@ -125,7 +128,7 @@ def _controlled(file: FamilyFile) -> Steps:
             "point_of_no_return": True,
             "require": [
                 facets.check("source", Facet.SERVES, False, "the source serves again"),
-                facets.check("target", Facet.SERVES, False, "the target serves already"),
+                facets.check("target", Facet.SERVES, False, "the target already serves"),
             ],
             "reconfirm": [
                 drained.check | {"say": "the target no longer has everything"},
@@ -155,13 +158,13 @@ def _uncontrolled(file: FamilyFile) -> Steps:
                     "on": "source",
                     "reading": "reachability",
                     "where": {"role": "active"},
-                    "say": "it still serves; use `failover controlled`",
+                    "say": "the failed site still serves; use `failover controlled`",
                 },
                 {
                     "on": "source",
                     "reading": "reachability",
                     "where": {"role": "standby"},
-                    "say": "it answers and does not serve, so it is not lost",
+                    "say": "the failed site answers but does not serve, so it is not lost",
                 },
             ],
             "hold": "10s",
@@ -172,12 +175,12 @@ def _uncontrolled(file: FamilyFile) -> Steps:
         *_unlinked(facets),
         {
             "id": "unfenced",
-            "title": "Answer for the fence of the failed site",
+            "title": "Confirm or waive the fence of the failed site",
             "ask": {
                 "gate": "unfenced",
-                "text": "No reading proves that clients are kept away from the failed site. If it comes back while they"
-                " can reach it, both sites serve. attest: it is fenced, by a means this program cannot see. waive:"
-                " take over without that proof.",
+                "text": "No reading proves that clients are kept away from the failed site. If the site comes back"
+                " while clients can reach it, both sites serve. attest: the site is fenced by a means that this"
+                " program cannot see. waive: take over without that proof.",
                 "choices": ["attest", "waive", "stop"],
                 "unattended": "stop",
                 "option": "--attest TEXT",
@@ -188,7 +191,7 @@ def _uncontrolled(file: FamilyFile) -> Steps:
             "title": "Open the target",
             "point_of_no_return": True,
             "require": [
-                facets.check("target", Facet.SERVES, False, "the target serves already"),
+                facets.check("target", Facet.SERVES, False, "the target already serves"),
                 *facets.cut("the target hears from the failed site again"),
                 silent | {"say": "the failed site has come back"},
             ],
@@ -201,11 +204,13 @@ def _uncontrolled(file: FamilyFile) -> Steps:
 def _unlinked(facets: Facets) -> Steps:
     """Checks that the target does not hear from the source. If the target does, the source is not lost: only this
     program cannot reach it."""
-    alive = "the target still hears from the failed site, so it is alive: reach it another way, or stop it first"
+    alive = (
+        "the target still hears from the failed site, so the failed site is alive: reach it another way, or stop it"
+    )
     cut = facets.cut(alive)
     if not cut:
         return []
-    title = "Confirm that the target no longer hears from it"
+    title = "Confirm that the target no longer hears from the failed site"
     return [{"id": "link-lost", "title": title, "until": cut, "timeout": "1m", "poll": {"min": "500ms", "max": "2s"}}]
 
 
@@ -213,7 +218,7 @@ def _guard(file: FamilyFile) -> Steps:
     """Only closes the failed site. ``restore`` makes the site a mate again."""
     facets = Facets(file)
     close = facets.closing("guard")
-    left = "the other site does not serve, so this one is left as it is"
+    left = "the other site does not serve, so this site is not changed"
     return [
         {
             "id": "acting",

@@ -76,7 +76,9 @@ def _continued(read: Definition[Runbook], first: Runbook, name: str) -> Definiti
         rest = _named(name).result()
         steps = [*first.steps, *rest.steps]
         if rest.continue_with is not None:
-            raise DefinitionError(f"{name} itself continues with another runbook")
+            raise DefinitionError(
+                f"the runbook cannot continue with {name}, because {name} continues with another runbook itself"
+            )
         whole = Runbook(runbook=first.runbook, summary=first.summary, steps=tuple(steps))
     except (DefinitionError, ValidationError) as error:
         text = str(error) if isinstance(error, DefinitionError) else error.errors()[0]["msg"]
@@ -152,11 +154,11 @@ def _bytes(path: Path, document: _Document) -> bytes:
     except IsADirectoryError:
         sentence, hint = "this is a folder, not a file", ""
     except PermissionError:
-        sentence, hint = "this file may not be read", "see its permissions"
+        sentence, hint = "this program has no permission to read the file", "check the permissions of the file"
     except OSError as error:
         sentence, hint = f"this file cannot be read: {error.strerror}", ""
     except ValueError:
-        sentence, hint = "no file can have this name", ""
+        sentence, hint = "a file cannot have this name", ""
     raise document.stop(sentence, None, "unreadable-file", hint)
 
 
@@ -170,20 +172,26 @@ _HALF = re.compile("[\ud800-\udfff]")
 # text of the file.
 _TOO_DEEP = f"the file is nested deeper than {DEPTH_MAX} levels"
 _SENTENCES: Mapping[str, tuple[str, str]] = {
-    "found character '\\t'": ("a tab is where only spaces are allowed", "indent with spaces"),
+    "found character '\\t'": ("the line has a tab where only spaces are allowed", "indent with spaces"),
     "found character": ("a value starts with a reserved character", "put a text that starts with @ ` or % in quotes"),
     "mapping values are not allowed": (
-        "there is a colon where none is expected",
-        "see the indentation, or use quotes",
+        "the line has a colon at a wrong place",
+        "check the indentation, or put the text in quotes",
     ),
-    "could not find expected ':'": ("this is neither a key with a colon nor an item with a dash", ""),
-    "expected <block end>": ("the indentation does not fit the lines above", ""),
+    "could not find expected ':'": ("the line is neither a key with a colon nor an item with a dash", ""),
+    "expected <block end>": ("the indentation does not match the lines above", ""),
     "found unexpected end of stream": ("a quote is opened here and never closed", ""),
     "expected ',' or": ("a bracket is opened here and not closed, or a comma is missing", ""),
-    "found undefined alias": ("an alias (*) refers to nothing", "put a text that starts with * in quotes"),
-    "found unknown escape": ("an unknown escape follows a backslash", "use single quotes to keep backslashes"),
-    "but found another document": ("the file has more than one document", "keep one, without a second ---"),
-    "aliases": (f"the file uses more than {ALIASES_MAX} aliases", "write the text out"),
+    "found undefined alias": (
+        "an alias (*) refers to an anchor that does not exist",
+        "put a text that starts with * in quotes",
+    ),
+    "found unknown escape": (
+        "a backslash starts an unknown escape sequence",
+        "use single quotes to keep backslashes",
+    ),
+    "but found another document": ("the file has more than one document", "keep one document, without a second ---"),
+    "aliases": (f"the file uses more than {ALIASES_MAX} aliases", "write the values out"),
     "depth": (_TOO_DEEP, ""),
     "values": (f"the file has more than {NODES_MAX} keys and values", ""),
 }
@@ -208,7 +216,9 @@ class _Document:
             raise self.stop("the file is empty", None, "empty-file")
         if not isinstance(node, yaml.MappingNode):
             found = "a list" if isinstance(node, yaml.SequenceNode) else "a single value"
-            raise self.stop(f"the file must have keys with values at its top, not {found}", _line(node), "wrong-type")
+            raise self.stop(
+                f"the top level of the file must be keys with values, not {found}", _line(node), "wrong-type"
+            )
         self._table[()] = _line(node)
         value = self._mapping(node, ())
         if self._findings:
@@ -232,21 +242,23 @@ class _Document:
             raise self.stop("the file has a control character", line, "not-text") from None
         except yaml.MarkedYAMLError as error:
             key = next((start for start in _SENTENCES if (error.problem or "").startswith(start)), "")
-            sentence, hint = _SENTENCES.get(key, ("this is not YAML", "put a text with unusual characters in quotes"))
+            sentence, hint = _SENTENCES.get(
+                key, ("this is not valid YAML", "put a text with unusual characters in quotes")
+            )
             marks = [error.problem_mark, error.context_mark]
             mark = next(filter(None, reversed(marks) if key in _TOLD_FROM_THE_START else marks), None)
             raise self.stop(sentence, None if mark is None else mark.line + 1, "yaml", hint) from None
         except (ValueError, OverflowError):  # PyYAML does not catch these
-            raise self.stop("a number in an escape or a directive is too large", None, "yaml") from None
+            raise self.stop("a number in a YAML escape or directive is too large", None, "yaml") from None
 
     def _value(self, node: yaml.Node, path: KeyPath) -> Any:
         self._nodes += 1
         if self._nodes > NODES_MAX:
             raise self.stop(
-                f"the file has more than {NODES_MAX} values when its aliases are followed", 1, "too-large"
+                f"the file has more than {NODES_MAX} values when each alias counts as its values", 1, "too-large"
             )
         if any(node is ancestor for ancestor in self._ancestors):
-            raise self.stop("an alias refers to something that contains it", self._table[path], "yaml")
+            raise self.stop("an alias refers to a value that contains the alias", self._table[path], "yaml")
         if len(self._ancestors) >= DEPTH_MAX:
             raise self.stop(_TOO_DEEP, self._table[path], "yaml")
         if isinstance(node, yaml.MappingNode):
@@ -298,12 +310,14 @@ class _Document:
         text, kind = str(node.value), node.tag.removeprefix(TAG)
         if kind == "str":
             if has_steering(text) or _HALF.search(text):
-                sentence = "a text has a control character, one that hides or turns the text, or half of a character"
-                self._note(sentence, _line(node), "not-text", "type it instead of pasting it")
+                sentence = (
+                    "a text has a control character, a character that hides or reverses text, or half of a character"
+                )
+                self._note(sentence, _line(node), "not-text", "type the text instead of pasting it")
         elif kind not in WORDS:
             self._expect_tag(node, "")
         elif not WORDS[kind][0].match(text):
-            self._note(f"this is not what its tag says, {kind}", _line(node), "wrong-type")
+            self._note(f"the value does not fit its YAML tag, {kind}", _line(node), "wrong-type")
         elif kind == "null":
             return None
         elif kind == "bool":
@@ -319,12 +333,14 @@ class _Document:
         elif kind == "float" and text[-1] in "0123456789.":
             number = float(text)
         if not math.isfinite(number):
-            self._note("this is no number that can be used", _line(node), "wrong-value", "put a text in quotes")
+            self._note("this number is too long or not finite", _line(node), "wrong-value", "put a text in quotes")
         return number
 
     def _expect_tag(self, node: yaml.Node, kind: str) -> None:
         if node.tag != TAG + kind:
-            self._note("this tag (!) is not allowed", _line(node), "yaml", "put a text that starts with ! in quotes")
+            self._note(
+                "this YAML tag (!) is not allowed", _line(node), "yaml", "put a text that starts with ! in quotes"
+            )
 
     def _note(self, message: str, line: int | None, code: str, hint: str = "") -> None:
         self._findings.append(

@@ -71,6 +71,6 @@ def shipped_path(name: str) -> Path:
     """The file of a shipped runbook. Raises ``DefinitionError`` if no shipped runbook has this name."""
     known = _runbooks_of(name.partition("/")[0])
     if name not in known:
-        hint = f"the name of a file ends in .yaml; {suggest(name, _shipped(), label='shipped')}"
+        hint = f"the name of a runbook file ends in .yaml; {suggest(name, _shipped(), label='shipped')}"
         raise DefinitionError(f"no shipped runbook is called {name}", hint=hint)
     return known[name]

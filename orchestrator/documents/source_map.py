@@ -26,11 +26,11 @@ Shape = Mapping[str, Any]
 
 # The meaning of each pattern of the models, in words. A family's model brings its own. A test checks that all are there.
 PATTERNS: Mapping[str, str] = {
-    SERVICE_NAME: "a service's name has 1 to 32 characters, no quotes or controls, none of ` ; ? * < > & | \\",
-    WEBHOOK_URL: "https://…, or http:// to this very machine; without account, password, # and blanks",
-    r"^[A-Za-z0-9][A-Za-z0-9_.-]{0,62}$": "a name has 1 to 63 letters, digits, - _ and . and starts with no sign",
-    r"^[a-z][a-z0-9-]*$": "an id has lower-case letters, digits and -, and starts with a letter",
-    r"^[a-z][a-z0-9-]*/[a-z][a-z0-9-]*$": "a runbook's name is family/kind in lower-case letters, digits and -",
+    SERVICE_NAME: "use 1 to 32 characters, without quotes, control characters and ` ; ? * < > & | \\",
+    WEBHOOK_URL: "use https://…, or http:// to this machine; without an account, a password, # and blanks",
+    r"^[A-Za-z0-9][A-Za-z0-9_.-]{0,62}$": "use 1 to 63 letters, digits, - _ and ., and start with a letter or a digit",
+    r"^[a-z][a-z0-9-]*$": "use lower-case letters, digits and -, and start with a letter",
+    r"^[a-z][a-z0-9-]*/[a-z][a-z0-9-]*$": "use the form family/kind with lower-case letters, digits and -",
 }
 _WANTED = {
     "string_type": "a text",
@@ -43,7 +43,9 @@ _WANTED = {
 }
 _SECRET_HINT = "write {env: NAME}, {file: PATH} or {prompt: true}"
 _HOOK_SECRET_HINT = "write {env: NAME} or {file: PATH}"
-_WHERE_RULE = "a where value is true, false, a number, a text, a list of these, or {at_least: …, at_most: …}"
+_WHERE_RULE = (
+    "a value under `where` must be true, false, a number, a text, a list of these, or {at_least: …, at_most: …}"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,7 +142,7 @@ def _problem(details: ErrorDetails, data: object, model: type[BaseModel]) -> _Pr
     path, value = _reach(data, loc)
     place = show(path)
     if kind == "missing" and isinstance(loc[-1], int):
-        return path, "wrong-value", f"{place}: {loc[-1] + 1} must be given", ""
+        return path, "wrong-value", f"{place}: entry {loc[-1] + 1} is missing", ""
     if kind == "missing":
         return _missing(path, str(loc[-1]), value, model)
     if kind == "extra_forbidden":
@@ -152,7 +154,7 @@ def _problem(details: ErrorDetails, data: object, model: type[BaseModel]) -> _Pr
         return path, "wrong-type", sentence, _type_hint(kind, path, value)
     if kind == "string_pattern_mismatch":
         rules = {**PATTERNS, **getattr(model, "patterns", {})}
-        rule = rules.get(context["pattern"], f"it must fit {context['pattern']}")
+        rule = rules.get(context["pattern"], f"the text must match {context['pattern']}")
         name = "the name" if loc[-1] == "[key]" else place
         written = "" if may_be_secret(path) else f" {quoted(path[-1] if loc[-1] == '[key]' else value)}"
         return path, "bad-name", f"{name}{written} is not allowed", rule
@@ -189,7 +191,7 @@ def _missing(path: Path, name: str, parent: object, model: type[BaseModel]) -> _
     slip = closest(name, [key for key in keys if key not in known])
     if slip is not None and node is not None and node.get("title") != "Do":
         return None  # the unknown key is reported, and this key is its suggestion
-    hint = f"did you mean it by {slip}?" if slip else ""
+    hint = f"did you write {slip} instead?" if slip else ""
     return path, "missing-key", f"{show(path)} lacks the key {name}", hint
 
 
@@ -216,7 +218,7 @@ def _type_hint(kind: str, path: Path, value: object) -> str:
         return _HOOK_SECRET_HINT
     match kind, value:
         case ("string_type", bool() | int() | float()):
-            return "put it in quotes"
+            return "put the value in quotes"
         case (_, None):
             return "write a value after the colon, or leave the key out"
         case ("bool_type", _):

@@ -102,10 +102,10 @@ def needed_family(name: str) -> Family:
     """The installed family of this name. Raises ``DefinitionError`` with the reason if there is none."""
     family = family_called(name)
     if family is None:
-        why = installed().problems.get(name, "no distribution offers it")
+        why = installed().problems.get(name, "no installed distribution offers this family")
         raise DefinitionError(
             f"the family {name!r} is not installed: {why}",
-            hint=f"installed: {', '.join(known_families())}; one that a file declares: `failover --family FILE …`",
+            hint=f"installed: {', '.join(known_families())}; for a family of a file, use `failover --family FILE …`",
         )
     return family
 

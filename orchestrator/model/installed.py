@@ -88,7 +88,7 @@ def installed() -> Installed:
         if name in _recorded:
             continue
         if name in families:
-            problems[source] = f"the family {name} is there already"
+            problems[source] = f"the family {name} is already installed"
         else:
             families[name] = declared
     return Installed(families, problems)
@@ -109,7 +109,7 @@ def distributed() -> Installed:
     for entry in entry_points(group=GROUP):
         other = offered.setdefault(entry.name, entry)
         if other.value != entry.value:
-            problems[entry.name] = f"it is offered twice: {other.value} and {entry.value}"
+            problems[entry.name] = f"two distributions offer this family: {other.value} and {entry.value}"
     for name, entry in offered.items():
         if name not in problems:
             found, why = _load(entry)
@@ -125,7 +125,7 @@ def _load(entry: EntryPoint) -> tuple[object, str]:
     try:
         found: object = entry.load()
     except Exception as error:  # noqa: BLE001 - importing runs code of others, which may raise anything
-        return None, f"it cannot be imported: {type(error).__name__}: {error}"
+        return None, f"the family cannot be imported: {type(error).__name__}: {error}"
     if getattr(found, "name", None) != entry.name:
         return None, f"{entry.value} is not a family called {entry.name}"
     lacking = [name for name in _NEEDED if not hasattr(found, name)]

@@ -145,7 +145,7 @@ class Also(_Strict):
     known_hosts: str | None = None
     command_timeout: Patience | None = None
     connect_timeout: Patience | None = None
-    options: Mapping[str, Any] = Field(default_factory=dict, description="what this adapter alone understands")
+    options: Mapping[str, Any] = Field(default_factory=dict, description="options that only this adapter understands")
 
     @field_validator("devices")
     @classmethod
@@ -212,10 +212,10 @@ class Site(_Strict):
     devices: tuple[Device, ...] = Field(min_length=1)
     login: Login | None = None
     known_hosts: str | None = None
-    simulated: bool = Field(default=False, description="a lab's site; every output then says so")
-    command_timeout: Patience = Field(default=15.0, description="seconds for one command's whole answer")
+    simulated: bool = Field(default=False, description="the site is simulated, and every output says so")
+    command_timeout: Patience = Field(default=15.0, description="seconds for the complete answer to one command")
     connect_timeout: Patience = Field(default=10.0, description="seconds for one connection attempt")
-    options: Mapping[str, Any] = Field(default_factory=dict, description="what this adapter alone understands")
+    options: Mapping[str, Any] = Field(default_factory=dict, description="options that only this adapter understands")
     also: tuple[Also, ...] = ()
     fence: tuple[FenceOption, ...] = ()
 
@@ -228,14 +228,14 @@ class Site(_Strict):
     @classmethod
     def _each_kind_once(cls, fence: tuple[FenceOption, ...]) -> tuple[FenceOption, ...]:
         if len({option.kind for option in fence}) != len(fence):
-            raise ValueError("a fence plan has each kind once; a command may try several things itself")
+            raise ValueError("a fence plan can have each kind only once; one command may try several ways")
         return fence
 
     @model_validator(mode="after")
     def _distinct_adapters(self) -> Site:
         names = [self.adapter, *(one.adapter for one in self.also)]
         if len(set(names)) != len(names):
-            raise ValueError("the same adapter twice for one site")
+            raise ValueError("a site cannot have the same adapter twice")
         return self
 
     @property
@@ -276,13 +276,15 @@ class ApprovalPolicy(_Strict):
     needed: int = Field(ge=1, le=10)
     within: Duration = 3600.0
     commands: tuple[ApprovedCommand, ...] = Field(default=_ALL_COMMANDS, min_length=1)
-    break_glass: bool = Field(default=True, description="one person may start alone, by name and with a reason")
+    break_glass: bool = Field(
+        default=True, description="one person may start a run without approval, with a name and a reason"
+    )
 
     @field_validator("within")
     @classmethod
     def _some_time(cls, within: float) -> float:
         if within <= 0:
-            raise ValueError("an approval takes time")
+            raise ValueError("`within` must be longer than 0 seconds, because an approval takes time")
         return within
 
 
@@ -305,7 +307,7 @@ class Pair(_Strict):
     @classmethod
     def _two_sites(cls, sites: tuple[str, str]) -> tuple[str, str]:
         if sites[0] == sites[1]:
-            raise ValueError(f"the same site twice: {sites[0]}")
+            raise ValueError(f"a pair needs two different sites, but has {sites[0]} twice")
         return sites
 
     def mate_of(self, site: str) -> str:
@@ -346,7 +348,7 @@ class Hook(_Strict):
     @classmethod
     def _some_time(cls, timeout: float) -> float:
         if timeout <= 0:
-            raise ValueError("a time-out of nothing is none")
+            raise ValueError("the timeout must be longer than 0 seconds")
         return timeout
 
     @model_validator(mode="after")
@@ -367,7 +369,9 @@ class Inventory(_Strict):
     def _consistent(self) -> Inventory:
         for name, given in self.sites.items():
             if given.name not in ("", name):
-                raise ValueError(f"site {name} is called {given.name!r}: its key is its name, so leave `name` out")
+                raise ValueError(
+                    f"site {name} has the name {given.name!r}, but its key is its name; leave `name` out"
+                )
         named = {name: site.model_copy(update={"name": name}) for name, site in self.sites.items()}
         object.__setattr__(self, "sites", named)
         seen: dict[str, str] = {}
@@ -377,7 +381,7 @@ class Inventory(_Strict):
                     raise ValueError(f"pair {pair.name} names site {site}, which is not listed under sites")
             for service in pair.services:
                 if service in seen:
-                    raise ValueError(f"{service} is listed by pair {seen[service]} and by pair {pair.name}")
+                    raise ValueError(f"{service} is listed twice, by pair {seen[service]} and by pair {pair.name}")
                 seen[service] = pair.name
         names = [hook.name for hook in self.hooks]
         for name in names:

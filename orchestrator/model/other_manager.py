@@ -80,7 +80,7 @@ def manager_in(model: type[Reading], found: Reading | Failure | None) -> Manager
     """The manager that one reading shows."""
     name = name_of_manager(model)
     if not isinstance(found, Reading):
-        return Manager(name=name, state="unknown", why="it was not read" if found is None else found.text)
+        return Manager(name=name, state="unknown", why="no reading was taken" if found is None else found.text)
     said = found.facet(Facet.PILOT)
     state: ManagerState = next((one for one in _WORST_FIRST if one == said), "unknown")
     who = getattr(found, model.pilot_field) if model.pilot_field and state == "acts" else ""

@@ -28,7 +28,7 @@ from orchestrator.model.reading import Elsewhere, WhereValue, elsewhere_in
 _UNITS = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0}
 _DURATION = re.compile(r"^(\d+(?:\.\d+)?)\s*(ms|s|m|h|d)$")
 _LONGEST = 366 * 86_400.0  # seconds; the clock of a machine cannot wait for much more
-_NO_DURATION = "a duration is a number with a unit: 100ms, 60s, 5m, 2h"
+_NO_DURATION = "a duration must be a number with a unit: 100ms, 60s, 5m, 2h"
 
 
 def parse_duration(value: object) -> float:
@@ -46,7 +46,7 @@ def _parse_duration(text: str) -> float:
         raise ValueError(_NO_DURATION)
     seconds = float(found[1]) / 1000 if found[2] == "ms" else float(found[1]) * _UNITS[found[2]]
     if seconds > _LONGEST:
-        raise ValueError("a duration is at most 366d")
+        raise ValueError("a duration must be at most 366d")
     return seconds
 
 
@@ -275,24 +275,26 @@ class Step(_Strict):
     @model_validator(mode="after")
     def _one_shape(self) -> Step:
         if self.until and (self.do or self.for_each):
-            raise ValueError("a step that waits (until) has no do and no for_each")
+            raise ValueError("a step that waits (until) cannot have do or for_each")
         shapes = (self.do, self.until, self.ask, self.compare, self.foresee)
         if not (self.require or any(shapes)):
             raise ValueError("a step needs at least one of require, do, until, ask, compare, foresee")
         if sum(bool(shape) for shape in shapes) > 1:
-            raise ValueError("a step has one of do, until, ask, compare, foresee")
+            raise ValueError("a step can have only one of do, until, ask, compare, foresee")
         if (self.never or self.hold) and not self.until:
-            raise ValueError("`never` and `hold` belong to a step that waits (`until`)")
+            raise ValueError("`never` and `hold` are only for a step that waits (`until`)")
         if self.for_each and not self.do:
-            raise ValueError("for_each needs a do")
+            raise ValueError("a step with for_each needs a do")
         if self.decide and not self.for_each:
-            raise ValueError("decide needs a for_each")
+            raise ValueError("a step with decide needs a for_each")
         if (self.reconfirm or self.claim) and (self.do is None or self.for_each):
-            raise ValueError("reconfirm and claim belong to a step with a do, and without for_each")
+            raise ValueError("reconfirm and claim are only for a step with a do and without for_each")
         if bool(self.guard or self.reconfirm) != bool(self.when_guard_breaks):
-            raise ValueError("guard or reconfirm, and when_guard_breaks, come together")
+            raise ValueError(
+                "a step with guard or reconfirm needs when_guard_breaks, and only such a step can have it"
+            )
         if self.when_stalled and not self.progress:
-            raise ValueError("when_stalled needs progress, the number that must fall")
+            raise ValueError("a step with when_stalled needs progress, the number that must fall")
         return self
 
     @property

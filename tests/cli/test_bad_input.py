@@ -123,7 +123,7 @@ def test_an_unknown_key(shell: Shell) -> None:
 def test_the_same_site_twice(shell: Shell) -> None:
     """Law: a pair of a site with itself is no pair."""
     inventory = shell.inventory(sites=["ny", "ny"])
-    complained(shell("controlled", "-i", str(inventory), "--all", "--yes"), 2, "the same site twice")
+    complained(shell("controlled", "-i", str(inventory), "--all", "--yes"), 2, "a pair needs two different sites")
 
 
 @pytest.mark.parametrize(

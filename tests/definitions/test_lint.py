@@ -207,17 +207,22 @@ WORDS = [
     ("action: delete_transaction}", "action: say, text: x}", "item-not-used", ""),
 ]
 SHAPES = [
-    (UNDO, "", "missing-undo", "its inverse is set_role"),
+    (UNDO, "", "missing-undo", "the inverse of its action is set_role"),
     ("    undo:\n      do: {on: source", "    undo: # <-\n      do: {on: target", "undo-elsewhere", ""),
     (TAKE_BACK, f"    undo: # <-\n      {DEMOTE}", "undo-repeats-do", ""),
     (TAKE_BACK, "    undo: # <-\n      do: {on: source, action: say, text: x}", "undo-not-inverse", ""),
     (POINT, POINT + UNDO.replace("undo:", "undo: # <-"), "undo-after-point-of-no-return", "move the point"),
-    (POINT, UNDO, "no-point-of-no-return", "mark the step"),
+    (POINT, UNDO, "no-point-of-no-return", "to the step that lets the target serve"),
     ("    delay: 1s", "    delay: 1s\n    point_of_no_return: true # <-", "second-point-of-no-return", ""),
     (f"    {PROMOTE}", f"    unless_escalated: true # <-\n    {PROMOTE}", "left-out-too-early", ""),
     ("    until:", "    point_of_no_return: true # <-\n    until:", "idle-point-of-no-return", ""),
-    (f"{PROMOTE}\n{PROMOTED}", "do: {on: target, action: flush}\n", "needs-expect", "say which reading"),
-    (STALL, "", "waits-for-ever", "give it when_stalled"),
+    (
+        f"{PROMOTE}\n{PROMOTED}",
+        "do: {on: target, action: flush}\n",
+        "needs-expect",
+        "with the reading that shows the change",
+    ),
+    (STALL, "", "waits-for-ever", "when_stalled (with progress) or a timeout"),
     (TIMEOUT, "    poll: {min: 2s, max: 1s} # <-\n" + TIMEOUT, "poll-bounds", ""),
     (TIMEOUT, "    timeout: 1m # <-\n" + TIMEOUT, "timeout-before-stall", ""),
     (GUARD, f"guard: [{GOAL} # <-", "guard-repeats-until", ""),
@@ -286,9 +291,9 @@ SHAPES = [
         UNDO,
         "    undo:\n      do: {on: source, action: shut, door: closed}\n",
         "unclaimed-site",
-        "gives up no claim",
+        "releases no claim",
     ),
-    (UNDO, "    undo:\n      do: {on: source, action: flush}\n", "needs-expect", "shows that it was undone"),
+    (UNDO, "    undo:\n      do: {on: source, action: flush}\n", "needs-expect", "with the reading that shows the undo"),
 ]
 
 

@@ -102,7 +102,9 @@ def test_findings_that_do_not_forbid_the_use(found: Found, old: str, new: str, e
 def test_a_host_key_that_pins_nothing_is_an_error(write: Write, key: str) -> None:
     """Law: a pin that no device could ever match is found now, and not at three in the morning."""
     path = write(TEXT.replace(KEY, key))
-    with pytest.raises(DefinitionError, match=r":7: the host_key of device ny1 is not <type> <base64>"):
+    with pytest.raises(
+        DefinitionError, match=r":7: the host_key of device ny1 does not have the form <type> <base64>"
+    ):
         load_inventory(path)
 
 
@@ -148,10 +150,10 @@ def test_fence_plans_and_further_adapters(found: Found, old: str, new: str, expe
 @pytest.mark.parametrize(
     ("commands", "sentence"),
     [
-        ("{}", "runs cut, which no adapter of it has"),
-        ("{cuts: {argv: [a], check: [b]}}", "runs cut, which no adapter of it has"),
-        ("{cut: {argv: [a]}}", "cut has no check, so nothing proves that site ny is fenced"),
-        ("[cut]", "runs cut, which no adapter of it has"),
+        ("{}", "runs cut, but no adapter of the site has it"),
+        ("{cuts: {argv: [a], check: [b]}}", "runs cut, but no adapter of the site has it"),
+        ("{cut: {argv: [a]}}", "cut has no check, so no command proves that site ny is fenced"),
+        ("[cut]", "runs cut, but no adapter of the site has it"),
     ],
 )
 def test_a_fence_command_that_cannot_be_carried_out(write: Write, commands: str, sentence: str) -> None:

@@ -76,8 +76,8 @@ def _edit(text: str, old: str, new: str) -> str:
         ("summary: s", "sumary: s # <-", "unknown key sumary in the file", "did you mean summary?"),
         ("summary: s\n", "", "the file lacks the key summary", ""),
         ("test/sample", "Test/sample # <-", "runbook 'Test/sample' is not allowed", "family/kind"),
-        ("id: look", "id: look; # <-", "steps[0].id 'look;' is not allowed", "an id has"),
-        ("id: look", 'id: "look\\n" # <-', "steps[0].id 'look\\n' is not allowed", "an id has"),
+        ("id: look", "id: look; # <-", "steps[0].id 'look;' is not allowed", "use lower-case letters"),
+        ("id: look", 'id: "look\\n" # <-', "steps[0].id 'look\\n' is not allowed", "use lower-case letters"),
         ("id: change", "id: look # <-", "two steps are called look", ""),
         ("    title: t\n    do", "    titel: t # <-\n    do", "unknown key titel in steps[1]", "did you mean title?"),
         ("  - id: change\n    title: t\n", "  - id: change # <-\n", "steps[1] lacks the key title", ""),
@@ -93,7 +93,12 @@ def _edit(text: str, old: str, new: str) -> str:
             "steps[1].do.on is 'yes', which is not",
             "allowed: source, target",
         ),
-        ("      action: set_role", "      acton: set_role", "steps[1].do lacks the key action", "mean it by acton?"),
+        (
+            "      action: set_role",
+            "      acton: set_role",
+            "steps[1].do lacks the key action",
+            "did you write acton instead?",
+        ),
         ("      role: standby", "      role: 5 # <-", "steps[1].do.role must be a text, not a number", "in quotes"),
         ("      role: standby", "      role: true # <-", "steps[1].do.role must be a text, not true or", "in quotes"),
         (
@@ -103,9 +108,14 @@ def _edit(text: str, old: str, new: str) -> str:
             "after the colon",
         ),
         ("      role: standby", "      role: [a] # <-", "steps[1].do.role must be a text, not a list", ""),
-        ("    expect:", "    within: 15 # <-\n    expect:", "steps[1].within: a duration is a number with", ""),
-        ("    expect:", "    within: 15 s s # <-\n    expect:", "steps[1].within: a duration is a number with", ""),
-        ("    expect:", "    within: 367d # <-\n    expect:", "steps[1].within: a duration is at most 366d", ""),
+        ("    expect:", "    within: 15 # <-\n    expect:", "steps[1].within: a duration must be a number with", ""),
+        (
+            "    expect:",
+            "    within: 15 s s # <-\n    expect:",
+            "steps[1].within: a duration must be a number with",
+            "",
+        ),
+        ("    expect:", "    within: 367d # <-\n    expect:", "steps[1].within: a duration must be at most 366d", ""),
         ("    expect:", "    attempts: 0 # <-\n    expect:", "steps[1].attempts: must be at least 1", ""),
         ("    expect:", "    attempts: 21 # <-\n    expect:", "steps[1].attempts: must be at most 20", ""),
         (
@@ -130,8 +140,13 @@ def _edit(text: str, old: str, new: str) -> str:
         ),
         ("    expect:", "    until: [] \n    guard: [] \n    decide: 5 # <-\n    expect:", "must be keys with", ""),
         ("{role: active}", "{} # <-", "steps[0].require[0].where: at least 1 must be given", ""),
-        ("{role: active}", "{role: } # <-", "where.role: a where value is true, false, a number,", ""),
-        ("{role: active}", "{role: [a, []]} # <-", "where.role: a where value is true, false, a number,", ""),
+        ("{role: active}", "{role: } # <-", "where.role: a value under `where` must be true, false, a number,", ""),
+        (
+            "{role: active}",
+            "{role: [a, []]} # <-",
+            "where.role: a value under `where` must be true, false, a number,",
+            "",
+        ),
         (
             "{role: active}",
             "{m: {at_leest: 1}} # <-",
@@ -161,16 +176,16 @@ def test_mistakes_in_a_runbook(write: Write, old: str, new: str, sentence: str, 
     ("step", "sentence"),
     [
         ("{id: a, title: t}", "a step needs at least one of require, do, until, ask, compare, foresee"),
-        ("{id: a, title: t, until: [CHECK], do: DO}", "a step that waits (until) has no do and no for_each"),
-        ("{id: a, title: t, require: [CHECK], for_each: EACH}", "for_each needs a do"),
-        ("{id: a, title: t, do: DO, decide: {gate: g, choices: [commit]}}", "decide needs a for_each"),
+        ("{id: a, title: t, until: [CHECK], do: DO}", "a step that waits (until) cannot have do or for_each"),
+        ("{id: a, title: t, require: [CHECK], for_each: EACH}", "a step with for_each needs a do"),
+        ("{id: a, title: t, do: DO, decide: {gate: g, choices: [commit]}}", "a step with decide needs a for_each"),
         (
             "{id: a, title: t, until: [CHECK], guard: [CHECK]}",
-            "guard or reconfirm, and when_guard_breaks, come together",
+            "a step with guard or reconfirm needs when_guard_breaks, and only such a step can have it",
         ),
         (
             "{id: a, title: t, until: [CHECK], when_stalled: STALL}",
-            "when_stalled needs progress, the number that must fall",
+            "a step with when_stalled needs progress, the number that must fall",
         ),
     ],
 )
@@ -193,21 +208,21 @@ def test_shapes_of_a_step(write: Write, step: str, sentence: str) -> None:
         ("  ny:", "  n y: # <-", "the name 'n y' is not allowed", "1 to 63 letters"),
         ("    adapter: mock", "    adaptor: mock # <-", "unknown key adaptor in sites.ny", "did you mean adapter?"),
         ("[ny, nj]", "[ny, nyc] # <-", "pair trading names site nyc, which is not listed under sites", ""),
-        ("[ny, nj]", "[ny, ny] # <-", "pairs[0].sites: the same site twice: ny", ""),
-        ("[ny, nj]", "[ny] # <-", "pairs[0].sites: 2 must be given", ""),
+        ("[ny, nj]", "[ny, ny] # <-", "pairs[0].sites: a pair needs two different sites, but has ny twice", ""),
+        ("[ny, nj]", "[ny] # <-", "pairs[0].sites: entry 2 is missing", ""),
         ("[ny, nj]", "[ny, nj, ny] # <-", "pairs[0].sites: at most 2 may be given", ""),
         ("[Trading_VPN]", "[] # <-", "pairs[0].services: at least 1 must be given", ""),
-        ("[Trading_VPN]", "[A, A] # <-", "A is listed by pair trading and by pair trading", ""),
-        ("[Trading_VPN]", "[7] # <-", "pairs[0].services[0] must be a text, not a number", "put it in quotes"),
-        ("[Trading_VPN]", "['a;b'] # <-", "pairs[0].services[0] 'a;b' is not allowed", "a service's name"),
-        ("[Trading_VPN]", '["it\'s"] # <-', 'pairs[0].services[0] "it\'s" is not allowed', "a service's name"),
-        ("[Trading_VPN]", "['a\"b'] # <-", "pairs[0].services[0] 'a\"b' is not allowed", "a service's name"),
-        ("[Trading_VPN]", '["a\\nb"] # <-', "pairs[0].services[0] 'a\\nb' is not allowed", "a service's name"),
-        ("[Trading_VPN]", '["a\\n"] # <-', "pairs[0].services[0] 'a\\n' is not allowed", "a service's name"),
-        ("[Trading_VPN]", "['a`b'] # <-", "is not allowed", "a service's name"),
-        ("[Trading_VPN]", "['a?'] # <-", "is not allowed", "a service's name"),
-        ("[Trading_VPN]", "[' a'] # <-", "is not allowed", "a service's name"),
-        ("[Trading_VPN]", "[''] # <-", "is not allowed", "a service's name"),
+        ("[Trading_VPN]", "[A, A] # <-", "A is listed twice, by pair trading and by pair trading", ""),
+        ("[Trading_VPN]", "[7] # <-", "pairs[0].services[0] must be a text, not a number", "put the value in quotes"),
+        ("[Trading_VPN]", "['a;b'] # <-", "pairs[0].services[0] 'a;b' is not allowed", "use 1 to 32 characters"),
+        ("[Trading_VPN]", '["it\'s"] # <-', 'pairs[0].services[0] "it\'s" is not allowed', "use 1 to 32 characters"),
+        ("[Trading_VPN]", "['a\"b'] # <-", "pairs[0].services[0] 'a\"b' is not allowed", "use 1 to 32 characters"),
+        ("[Trading_VPN]", '["a\\nb"] # <-', "pairs[0].services[0] 'a\\nb' is not allowed", "use 1 to 32 characters"),
+        ("[Trading_VPN]", '["a\\n"] # <-', "pairs[0].services[0] 'a\\n' is not allowed", "use 1 to 32 characters"),
+        ("[Trading_VPN]", "['a`b'] # <-", "is not allowed", "use 1 to 32 characters"),
+        ("[Trading_VPN]", "['a?'] # <-", "is not allowed", "use 1 to 32 characters"),
+        ("[Trading_VPN]", "[' a'] # <-", "is not allowed", "use 1 to 32 characters"),
+        ("[Trading_VPN]", "[''] # <-", "is not allowed", "use 1 to 32 characters"),
         ("[Trading_VPN]", f"[{'x' * 33}] # <-", "is not allowed", "1 to 32 characters"),
         ("name: trading", "name: 'a b' # <-", "pairs[0].name 'a b' is not allowed", "1 to 63"),
         ("{name: ny1}", "{name: ny1, port: 0} # <-", "sites.ny.devices[0].port: must be at least 1", ""),
@@ -217,7 +232,7 @@ def test_shapes_of_a_step(write: Write, step: str, sentence: str) -> None:
         (
             "    adapter: mock",
             "    adapter: mock\n    name: boston # <-",
-            "site ny is called 'boston': its key is its name",
+            "site ny has the name 'boston', but its key is its name",
             "",
         ),
         ("    adapter: mock", "    command_timeout: 0 # <-", "command_timeout: must be more than 0", ""),
@@ -240,7 +255,10 @@ def test_the_second_of_two_is_where_the_mistake_is(write: Write) -> None:
     """Law: a rule of the whole document is reported at the place that breaks it."""
     text = INVENTORY + "  - {name: other, sites: [ny, nj], services: [B, Trading_VPN]} # <-\n"
     (found,) = read_inventory(write(text)).findings
-    assert (found.line, found.message) == (_marked(text), "Trading_VPN is listed by pair trading and by pair other")
+    assert (found.line, found.message) == (
+        _marked(text),
+        "Trading_VPN is listed twice, by pair trading and by pair other",
+    )
 
 
 def test_two_devices_of_one_name(write: Write) -> None:

@@ -66,15 +66,15 @@ def test_the_options_of_a_fence_plan_by_kind() -> None:
 @pytest.mark.parametrize(
     ("more", "sentence"),
     [
-        ("fence: [{backbone: true}, {backbone: true}]", "a fence plan has each kind once"),
+        ("fence: [{backbone: true}, {backbone: true}]", "a fence plan can have each kind only once"),
         (
             "fence: [{backbone: true, command: cut}]",
             "give exactly one of backbone, interface, (stopped, )?command, attest",
         ),
         ("fence: [{attest: ''}]", "at least 1 characters|at least 1 must be given"),
         ("fence: [{interface: 'eth0; reload'}]", "interface .* is not allowed"),
-        ("also: [{adapter: mock}]", "the same adapter twice for one site"),
-        ("also: [{adapter: local}, {adapter: local}]", "the same adapter twice for one site"),
+        ("also: [{adapter: mock}]", "a site cannot have the same adapter twice"),
+        ("also: [{adapter: local}, {adapter: local}]", "a site cannot have the same adapter twice"),
         ("also: [{adapter: local, devices: [{name: a}, {name: a}]}]", "two devices of one site have the same name"),
         ("also: [{adapter: local, fence: []}]", "unknown key fence"),
         ("fence: [{vpn_disabled: true}]", "unknown key vpn_disabled"),

@@ -85,5 +85,5 @@ def test_where_no_action_is_meant() -> None:
     plain: dict[str, Any] = {**COUNTER, "actions": {k: {**v, "inverse": None} for k, v in COUNTER["actions"].items()}}
     file = FamilyFile.model_validate(plain)
     assert family_of(file, None).guard() is None
-    with pytest.raises(DefinitionError, match="no action makes serves: false, and has an inverse"):
+    with pytest.raises(DefinitionError, match="must make serves: false and have an inverse, but no action does"):
         generic_runbook(file, "guard")

@@ -212,19 +212,25 @@ def test_the_way_back_is_that_of_the_shipped_runbooks() -> None:
 @pytest.mark.parametrize(
     ("change", "sentence"),
     [
-        (lambda one: one["actions"].pop("follow"), "no action makes follows: true at a closed site"),
+        (
+            lambda one: one["actions"].pop("follow"),
+            "exactly one action must make follows: true at a closed site, as at the mate, but no action does",
+        ),
         (
             lambda one: one["actions"].update(copy=one["actions"]["follow"]),
-            "not one action but follow and copy make follows: true",
+            "must make follows: true at a closed site, as at the mate, but these do: follow, copy",
         ),
         (
             lambda one: one["actions"]["follow"]["makes"].update(serves=True),
-            "no action makes follows: true at a closed site",
+            "exactly one action must make follows: true at a closed site, as at the mate, but no action does",
         ),
-        (lambda one: one["actions"]["stop"].pop("inverse"), "no action makes serves: false, and has an inverse"),
+        (
+            lambda one: one["actions"]["stop"].pop("inverse"),
+            "must make serves: false and have an inverse, but no action does",
+        ),
         (
             lambda one: one["readings"]["counter"]["fields"].pop("linked"),
-            "no field reports the mate's end of the link",
+            "no field reports the state of the link at the mate",
         ),
         (
             lambda one: (
@@ -232,7 +238,7 @@ def test_the_way_back_is_that_of_the_shipped_runbooks() -> None:
                 one["actions"]["start"]["makes"].update(gated=False),
                 one["model"].update(gated=[False, False]),
             ),
-            "no action makes gated: false at a closed site",
+            "must make gated: false at a closed site, as at the mate, but no action does",
         ),
         (
             # The gate goes before the site follows, and so it would serve in between.
@@ -245,7 +251,7 @@ def test_the_way_back_is_that_of_the_shipped_runbooks() -> None:
                     serves={"only_while": {"gated": False}},
                 ),
             ),
-            "no order of these makes a closed site the mate",
+            "no order of these actions makes a closed site the mate",
         ),
     ],
 )
@@ -254,7 +260,7 @@ def test_what_the_file_leaves_open_of_the_way_back(change: Any, sentence: str) -
     is no restore, and a sentence says why."""
     file = following()
     change(file)
-    with pytest.raises(DefinitionError, match="restore, and its file does not give one") as raised:
+    with pytest.raises(DefinitionError, match="restore, and the program cannot make one from its file") as raised:
         generic_runbook(FamilyFile.model_validate_json(json.dumps(file)), "restore")
     assert sentence in str(raised.value)
 
@@ -308,25 +314,31 @@ def test_it_is_moved_there_and_back(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("change", "sentence"),
     [
-        (lambda one: one["actions"]["stop"].pop("inverse"), "no action makes serves: false, and has an inverse"),
-        (lambda one: one["actions"].update(halt=one["actions"]["stop"]), "not one action but stop, halt"),
-        (lambda one: one["actions"].update(run=one["actions"]["start"]), "not one action but start, run"),
-        (lambda one: one["actions"].pop("start"), "start rolls stop back, and does not make the site as it was"),
+        (
+            lambda one: one["actions"]["stop"].pop("inverse"),
+            "must make serves: false and have an inverse, but no action does",
+        ),
+        (lambda one: one["actions"].update(halt=one["actions"]["stop"]), "these do: stop, halt"),
+        (lambda one: one["actions"].update(run=one["actions"]["start"]), "these do: start, run"),
+        (lambda one: one["actions"].pop("start"), "the inverse start of the action stop does not restore"),
         (
             lambda one: (
                 one.update(model={"copies": [False, True]}),
                 one["readings"]["counter"]["fields"].update(copies={"from": "/copies", "type": "bool"}),
             ),
-            "no action makes a mate serve",
+            "as the model describes it, but no action does",
         ),
         (
             lambda one: one["readings"]["counter"]["fields"]["unsent"].update(when={"writable": True}),
-            "no field counts what waits at a source that was closed",
+            "no field shows that the target has everything",
         ),
-        (lambda one: one["readings"]["counter"]["fields"].pop("unsent"), "no field counts what waits"),
+        (
+            lambda one: one["readings"]["counter"]["fields"].pop("unsent"),
+            "no field shows that the target has everything",
+        ),
         (
             lambda one: one["readings"]["counter"]["fields"].pop("linked"),
-            "no field reports the target's end of the link",
+            "no field reports the state of the link at the target",
         ),
     ],
 )
@@ -335,6 +347,6 @@ def test_what_the_file_leaves_open(change: Any, sentence: str) -> None:
     sentence says why."""
     file = plain()
     change(file)
-    with pytest.raises(DefinitionError, match="its file does not give one") as raised:
+    with pytest.raises(DefinitionError, match="the program cannot make one from its file") as raised:
         generic_runbook(FamilyFile.model_validate(file), "controlled")
     assert sentence in str(raised.value)

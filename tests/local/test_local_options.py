@@ -45,7 +45,7 @@ def test_what_is_not_said() -> None:
         ({"argv": []}, "commands.cut.argv: "),
         ({"argv": "rm -rf /"}, "commands.cut.argv: "),
         ({"argv": ["cut"], "shell": True}, "commands.cut.shell: Extra inputs are not permitted"),
-        ({"argv": ["cut"], "timeout": 30}, "a duration is a number with a unit"),
+        ({"argv": ["cut"], "timeout": 30}, "a duration must be a number with a unit"),
         ({"argv": ["cut"], "timeout": "0s"}, "a time-out of nothing is none"),
         ({"argv": ["cut"], "idempotent": "yes"}, "commands.cut.idempotent: "),
         ({"argv": ["./cut"]}, "the program is an absolute path, or a name without a slash"),

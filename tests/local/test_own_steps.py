@@ -60,7 +60,7 @@ def test_a_step_without_an_undo_is_refused(day: Night) -> None:
     """Law (promise 17): before the point of no return each step has an undo, or its author says what it leaves."""
     ended = moved(day, undo=False)
     assert (ended.code, day.bench.diary) == (2, [])
-    assert "step batch comes before the point of no return, and has no undo [missing-undo]" in ended.err
+    assert "step batch comes before the point of no return, but has no undo [missing-undo]" in ended.err
 
 
 def test_what_is_left_changed_is_stuck_and_named(day: Night) -> None:

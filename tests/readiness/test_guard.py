@@ -353,7 +353,7 @@ def test_an_inventory_that_is_being_edited(night: Night) -> None:
     ended = night.guard()
     assert (ended.code, night.role(), night.doors()) == (0, "standby", [False])
     # Once for each thing that it keeps from being done, as with the journal.
-    assert ended.err.count("this is not YAML") == 2
+    assert ended.err.count("this is not valid YAML") == 2
 
 
 def test_a_run_that_stopped_half_way_is_resumed(night: Night) -> None:
@@ -385,7 +385,10 @@ def test_another_run_is_waited_for(shell: Shell) -> None:
         (("--site", "chicago"), "no pair has a site 'chicago'"),
         (("--site", "ny", "--pair", "other"), "no pair is called 'other'"),
         (("--site", "ny", "--vpn", "Nope"), "the inventory does not list 'Nope'"),
-        (("--site", "ny", "--interval", "5"), "--interval 5: a duration is a number with a unit: 100ms, 60s, 5m, 2h"),
+        (
+            ("--site", "ny", "--interval", "5"),
+            "--interval 5: a duration must be a number with a unit: 100ms, 60s, 5m, 2h",
+        ),
     ],
 )
 def test_mistakes(night: Night, words: tuple[str, ...], complaint: str) -> None:

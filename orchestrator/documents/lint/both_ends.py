@@ -56,7 +56,9 @@ def meanings_of(readings: Readings) -> Meanings:
 
 def _place(on: Side, other: Elsewhere, path: Path) -> Iterator[Diagnostic]:
     if other.on == on:
-        sentence = f"{quoted(other.field)} of the {on} is compared with the {on} itself, which proves nothing"
+        sentence = (
+            f"{quoted(other.field)} of the {on} is compared with a value of the same site, which proves nothing"
+        )
         yield Diagnostic(path, Level.ERROR, "own-side", sentence, "name the other site with `on`")
 
 
@@ -66,8 +68,10 @@ def _in_turn(step: Step, path: Path) -> Iterator[Diagnostic]:
     last = {(check.on, check.reading) for check, _ in pairs}
     first = {(other.on, other.reading) for _, other in pairs}
     for on, reading in sorted(last & first):
-        sentence = f"step {step.id}: {reading} of the {on} would have to be read before and after the other site"
-        hint = "write both comparisons on the same site"
+        sentence = (
+            f"step {step.id} needs {reading} of the {on} before and after the other site, but reads each reading once"
+        )
+        hint = "write both comparisons as checks on the same site"
         yield Diagnostic(path, Level.ERROR, "read-in-turn", sentence, hint)
 
 
@@ -81,10 +85,9 @@ def _proves(step: Step, check: Check, other: Elsewhere, meanings: Meanings, path
         return
     fits = own == {Facet.REACHED} and there is Facet.MARK and (check.on, other.on) == ("target", "source")
     if not fits:
-        sentence = (
-            f"step {step.id} compares {' and '.join(names)} of the {check.on} with {other.field} of the {other.on}"
-        )
-        hint = "the number that the target has reached is compared with the last number of the source"
+        sentence = f"step {step.id} must not compare {' and '.join(names)} of the {check.on}"
+        sentence += f" with {other.field} of the {other.on}"
+        hint = "compare the number that the target has reached with the last number of the source"
         yield Diagnostic(path, Level.ERROR, "wrong-ends", sentence, hint)
         return
     served = {place for place, facet in meanings.items() if facet is Facet.SERVES}
@@ -99,9 +102,9 @@ def _proves(step: Step, check: Check, other: Elsewhere, meanings: Meanings, path
     )
     if not is_gated:
         sentence = (
-            f"step {step.id} takes {other.field} for the last number, and does not read that the source is closed"
+            f"step {step.id} uses {other.field} as the last number, but does not check that the source is closed"
         )
-        hint = "require in the same step that the source does not serve: it issues more numbers while it does"
+        hint = "require in the same step that the source does not serve, because a serving source issues more numbers"
         yield Diagnostic(path, Level.ERROR, "mark-not-gated", sentence, hint)
 
 
@@ -111,5 +114,7 @@ def _followed(progress: Progress, path: Path, meanings: Meanings) -> Iterator[Di
     if progress.up_to is not None:
         yield from _place(progress.on, progress.up_to, (*path, "up_to"))
     elif meanings.get((progress.reading, progress.field)) in (Facet.REACHED, Facet.MARK):
-        sentence = f"{progress.field} rises, and what a wait follows has to fall to 0"
-        yield Diagnostic(path, Level.ERROR, "progress-rises", sentence, "give `up_to`: the last number of the source")
+        sentence = f"{progress.field} rises, but the progress of a wait must fall to 0"
+        yield Diagnostic(
+            path, Level.ERROR, "progress-rises", sentence, "add `up_to` with the last number of the source"
+        )

@@ -31,9 +31,9 @@ from orchestrator.suggestions import suggest
 
 _TRUTHS = frozenset({Facet.SERVES, Facet.LINK, Facet.SUSPENDED, Facet.BLOCKED})
 _COUNTED: Mapping[Facet | None, str] = {
-    Facet.BACKLOG: "what waits",
-    Facet.MARK: "what was issued",
-    Facet.REACHED: "what has arrived",
+    Facet.BACKLOG: "the data that waits for the mate",
+    Facet.MARK: "the data that a site has issued",
+    Facet.REACHED: "the data that has arrived",
 }
 _SECRET = re.compile(r"(?:^|_)(?:password|passphrase|secret|token)$")
 _CHANGES = re.compile(
@@ -65,61 +65,90 @@ def _options(file: FamilyFile) -> Iterator[Diagnostic]:
     for name, option in file.options.items():
         path = ("options", name)
         if name in GIVEN or name in file.connect.given:
-            yield error_at(path, "option-given", f"{name} is what every site has; an option needs another name")
+            yield error_at(
+                path, "option-given", f"every site already has the name {name}; choose another name for this option"
+            )
         if _SECRET.search(name):
-            hint = "a password belongs into the site's login, and reaches the database alone"
-            yield error_at(path, "option-secret", f"{name} would be seen in commands and records", hint)
+            hint = "put a password into the `login` of the site; only the database gets this password"
+            yield error_at(
+                path,
+                "option-secret",
+                f"the name {name} means a secret, but commands and records show the values of options",
+                hint,
+            )
         if option.default is not None and not option.fits(option.default):
-            yield error_at((*path, "default"), "option-default", f"the default of {name} is no {option.type}")
+            yield error_at(
+                (*path, "default"), "option-default", f"the default of {name} is not of the type {option.type}"
+            )
 
 
 def _secrets(file: FamilyFile) -> Iterator[Diagnostic]:
     """A family file must contain no secret, because it is shown, and recorded with every run."""
-    hint = "a password belongs into the site's login, and a token into its options"
+    hint = "put a password into the `login` of the site, and a token into the `options` of the site"
     if file.connect.sql is not None:
         for name in filter(_SECRET.search, file.connect.sql.arguments):
             yield error_at(
-                ("connect", "sql", "arguments", name), "secret-written", f"{name} would be seen by all", hint
+                ("connect", "sql", "arguments", name),
+                "secret-written",
+                f"the name {name} means a secret, but everyone can see the family file",
+                hint,
             )
     for room, everything in (("readings", file.readings), ("actions", file.actions)):
         for name, one in everything.items():
             for key in sorted({key for request in one.requests for key in request.keys}):
                 if _SECRET.search(key):
-                    yield error_at((room, name, one.protocol), "secret-written", f"{key} would be seen by all", hint)
+                    yield error_at(
+                        (room, name, one.protocol),
+                        "secret-written",
+                        f"the name {key} means a secret, but everyone can see the family file",
+                        hint,
+                    )
 
 
 def _whole(file: FamilyFile) -> Iterator[Diagnostic]:
     everything: list[ReadingFile | ActionFile] = [*file.readings.values(), *file.actions.values()]
     if file.connect.sql is None and any(one.sql is not None for one in everything):
-        yield error_at(("connect",), "not-connected", "statements need a database: connect.sql")
+        yield error_at(("connect",), "not-connected", "SQL statements need a database; add connect.sql")
     if file.connect.ssh is None and any(one.ssh is not None for one in everything):
         yield error_at(
-            ("connect",), "not-connected", "commands at the site need a session: connect.ssh, which may be empty: {}"
+            ("connect",),
+            "not-connected",
+            "commands at the site need an SSH session; add connect.ssh, which may be empty: {}",
         )
     if file.connect.http is None and any(one.http is not None for one in everything):
-        yield error_at(("connect",), "not-connected", "requests need an API: connect.http, which may be empty: {}")
+        yield error_at(
+            ("connect",), "not-connected", "HTTP requests need an API; add connect.http, which may be empty: {}"
+        )
     if file.connect.nats is None and any(one.nats is not None for one in everything):
-        yield error_at(("connect",), "not-connected", "messages need a server: connect.nats, which may be empty: {}")
+        yield error_at(
+            ("connect",), "not-connected", "NATS messages need a server; add connect.nats, which may be empty: {}"
+        )
     for protocol, connect in (("http", file.connect.http), ("nats", file.connect.nats)):
         port = None if connect is None else connect.port
         if port is not None and (port not in file.options or file.options[port].type != "number"):
             hint = suggest(port, file.options)
-            what = f"no option of numbers is called {port}"
+            what = f"there is no option {port} of the type number"
             yield error_at(("connect", protocol, "port"), "unknown-option", what, hint)
     surveyed = [reading for reading in file.readings.values() if reading.survey]
     facets = [one.facet for reading in surveyed for one in reading.fields.values()]
     yield from _ends(file)
     if Facet.SERVES not in facets:
-        yield error_at(("readings",), "no-serves", "no field has the facet serves, so nothing shows who is active")
+        yield error_at(
+            ("readings",), "no-serves", "no field has the facet serves, so no reading shows which site is active"
+        )
     # There may be several other managers, one in each reading. All of them count.
     single = [one for one in facets if one is not None and one is not Facet.PILOT]
     for facet in {one for one in single if single.count(one) > 1}:
-        yield error_at(("readings",), "facet-twice", f"two fields have the facet {facet.value}, and one is meant")
+        yield error_at(
+            ("readings",),
+            "facet-twice",
+            f"more than one field has the facet {facet.value}; give the facet to one field only",
+        )
     yield from lint_model(file, _truths(file) - _TRUTHS)
     changed = any(Facet.SERVES in one.makes for one in file.actions.values())
     if file.actions and not changed:
-        hint = "say it in `makes: {serves: …}`; without it no promise can be checked"
-        yield Diagnostic(("actions",), Level.WARNING, "nothing-made", "no action changes who serves", hint)
+        hint = "write `makes: {serves: …}` at the action that changes this; lint needs it to check the runbooks"
+        yield Diagnostic(("actions",), Level.WARNING, "nothing-made", "no action changes which site serves", hint)
 
 
 def _ends(file: FamilyFile) -> Iterator[Diagnostic]:
@@ -132,18 +161,22 @@ def _ends(file: FamilyFile) -> Iterator[Diagnostic]:
     }
     for facet, other in ((Facet.MARK, Facet.REACHED), (Facet.REACHED, Facet.MARK)):
         if facet in found and other not in found:
-            hint = "give both, or count what waits at the source (backlog)"
-            yield error_at(found[facet][0], "one-end", f"{facet} without {other} shows nothing as drained", hint)
+            hint = "give both facets, or add a field with the facet backlog"
+            yield error_at(
+                found[facet][0],
+                "one-end",
+                f"the facet {facet} without the facet {other} cannot show that the source is drained",
+                hint,
+            )
     units = {unit for _, unit in found.values() if unit}
     if file.words.backlog and units and file.words.backlog not in units:
-        what = (
-            f"a backlog is called {file.words.backlog}, and what waits is counted in {' and in '.join(sorted(units))}"
-        )
+        counted = " and in ".join(sorted(units))
+        what = f"`words.backlog` has the unit {file.words.backlog}, but the fields count in {counted}"
         yield error_at(("words", "backlog"), "two-units", what)
     if len(units) > 1:
         path = next(path for path, _ in found.values())
         yield error_at(
-            path, "two-units", f"what waits is counted in {' and in '.join(sorted(units))}; one unit is needed"
+            path, "two-units", f"the fields of both sites count in {' and in '.join(sorted(units))}; use one unit"
         )
 
 
@@ -155,25 +188,32 @@ def _readings(file: FamilyFile) -> Iterator[Diagnostic]:
         yield from _only_with(file, path, reading)
         pilots = [one for one in reading.fields.values() if one.facet is Facet.PILOT]
         if len(pilots) > 1:
-            hint = "give each manager a reading of its own"
-            yield error_at((*path, "fields"), "facet-twice", f"{name} shows {len(pilots)} other managers", hint)
+            hint = "give each manager a separate reading"
+            yield error_at(
+                (*path, "fields"),
+                "facet-twice",
+                f"the reading {name} shows {len(pilots)} other managers, but a reading can show only one",
+                hint,
+            )
         if name in (REACHABILITY, OTHER_MANAGER):
-            what = f"a reading is not called {name}: the program makes one of that name"
+            what = f"a reading cannot have the name {name}, because the program makes a reading of that name"
             yield error_at(path, "reading-name", what)
         if reading.after is not None and (first is None or first.after is not None or first.items is not None):
-            what = f"no reading of fields that is made first is called {quoted(reading.after)}"
+            what = f"`after` must name a reading with fields and no `after`, but {quoted(reading.after)} does not fit"
             yield error_at((*path, "after"), "unknown-reading", what, suggest(reading.after, file.readings))
         if reading.sql is not None and (found := _CHANGES.search(reading.sql)):
             yield error_at(
-                (*path, "sql"), "reading-changes", f"a reading changes nothing, and this one has {found.group(1)!r}"
+                (*path, "sql"),
+                "reading-changes",
+                f"a reading must not change anything, but this statement has {found.group(1)!r}",
             )
         if reading.http is not None and reading.http.method != "GET":
-            what = f"a reading changes nothing, and {reading.http.method} may: only get reads"
+            what = f"a reading must not change anything, but {reading.http.method} may change something; use get"
             yield error_at((*path, "http"), "reading-changes", what)
         yield from _changing_reads(path, reading)
         if reading.rows is not None and reading.rows and not reading.rows.startswith("/"):
             yield error_at(
-                (*path, "rows"), "field-source", "rows is a JSON pointer: /…, or empty for the whole answer"
+                (*path, "rows"), "field-source", "`rows` must be a JSON pointer (/…), or empty for the whole answer"
             )
         fields = reading.listed
         where = (*path, "fields") if reading.items is None else (*path, "items", "fields")
@@ -183,14 +223,18 @@ def _readings(file: FamilyFile) -> Iterator[Diagnostic]:
             yield from _listed(reading, reading.items, path)
             for key in (reading.items.key, *reading.items.shown):
                 if key not in fields:
-                    yield error_at((*path, "items"), "unknown-field", f"its items have no field {quoted(key)}")
+                    yield error_at(
+                        (*path, "items"), "unknown-field", f"the items of this reading have no field {quoted(key)}"
+                    )
 
 
 def _only_with(file: FamilyFile, path: Path, reading: ReadingFile) -> Iterator[Diagnostic]:
     """A reading that may be left out (``only_with``) must name a text option whose default is empty."""
     option = file.options.get(reading.only_with or "")
     if reading.only_with is not None and (option is None or option.default != ""):
-        what = f"no option of text with an empty default is called {quoted(reading.only_with)}"
+        what = (
+            f"`only_with` must name a text option with an empty default, but {quoted(reading.only_with)} does not fit"
+        )
         yield error_at((*path, "only_with"), "unknown-option", what, suggest(reading.only_with, file.options))
 
 
@@ -200,20 +244,22 @@ def _changing_reads(path: Path, one: ReadingFile | ActionFile) -> Iterator[Diagn
     if isinstance(one, ReadingFile):
         asked += one.requests
         if any(request.changed is not None for request in one.requests):
-            what = "a reading sends no document back: with belongs to an action"
+            what = "a reading cannot send a document back; use `with` only in an action"
             yield error_at((*path, one.protocol), "reading-changes", what)
     elif any(isinstance(request, RequestFile) and request.method != "GET" for request in asked):
-        yield error_at((*path, "http"), "reading-changes", "what is read first is got: only get reads")
+        yield error_at((*path, "http"), "reading-changes", "the request that reads the document first must use get")
     for request in asked:
         for part in request.subject if isinstance(request, MessageFile) else ():
             if part.upper() in _CHANGING_PARTS:
-                what = f"a reading changes nothing, and {'.'.join(request.address)} does"
+                what = f"a reading must not change anything, but the message {'.'.join(request.address)} may do so"
                 yield error_at((*path, "nats"), "reading-changes", what)
 
 
 def _listed(reading: ReadingFile, items: ItemsFile, path: Path) -> Iterator[Diagnostic]:
     if items.known is not None and reading.sql is None:
-        yield error_at((*path, "items"), "field-source", "known is a column, and the reading is no query")
+        yield error_at(
+            (*path, "items"), "field-source", "`known` names a column, but this reading is not an SQL query"
+        )
 
 
 def _field(
@@ -225,29 +271,44 @@ def _field(
     fields: Mapping[str, FieldFile],
 ) -> Iterator[Diagnostic]:
     if name in ("kind", OTHER_MANAGER, MANAGER_WHY):
-        yield error_at(path, "field-name", f"a field is not called {name}: the program has a field of that name")
+        yield error_at(
+            path, "field-name", f"a field cannot have the name {name}, because the program has a field of that name"
+        )
     yield from _source(reading, path, name, field)
     for key, others in (("when", field.when), ("all", field.all_)):
         for other in others:
             if other not in fields or other == name:
-                what = f"there is no other field {quoted(other)}"
+                what = f"this reading has no other field {quoted(other)}"
                 yield error_at((*path, key), "unknown-field", what, suggest(other, fields))
             elif fields[other].all_:
-                yield error_at((*path, key), "unknown-field", f"{other} is made of other fields itself: name those")
+                yield error_at(
+                    (*path, key),
+                    "unknown-field",
+                    f"the field {other} is made of other fields; name those fields instead",
+                )
     yield from _options_of(file, path, field)
     if field.true_when == ():
-        yield error_at((*path, "true_when"), "never-true", f"{name} is never true: its list is empty")
+        yield error_at(
+            (*path, "true_when"),
+            "never-true",
+            f"the field {name} is never true, because its list `true_when` is empty",
+        )
     if field.facet is None:
         return
     fits, wanted = _facet_fits(field)
     if not fits:
-        yield error_at(path, "facet-type", f"the facet {field.facet.value} is {wanted}, and {name} is not")
+        yield error_at(
+            path, "facet-type", f"a field with the facet {field.facet.value} must be {wanted}, but {name} is not"
+        )
     if field.facet in _COUNTED and not field.unit:
         yield error_at(
-            path, "no-unit", f"{name} counts {_COUNTED[field.facet]}, and has no unit", "unit: byte, message, row, …"
+            path,
+            "no-unit",
+            f"the field {name} counts {_COUNTED[field.facet]}, but has no unit",
+            "add `unit`: byte, message, row, …",
         )
     if field.unit.endswith("/s") or "per second" in field.unit:
-        yield error_at(path, "rate", f"{name} is a rate ({field.unit}), which says nothing of how much waits")
+        yield error_at(path, "rate", f"{name} is a rate ({field.unit}), which does not show how much data waits")
 
 
 def _options_of(file: FamilyFile, path: Path, field: FieldFile) -> Iterator[Diagnostic]:
@@ -264,20 +325,26 @@ def _options_of(file: FamilyFile, path: Path, field: FieldFile) -> Iterator[Diag
                 what = f"there is no option {quoted(name)}"
                 yield error_at((*path, key), "unknown-option", what, suggest(name, known))
             elif key == "true_when" and name in file.options and file.options[name].type == "list":
-                yield error_at((*path, key), "list-word", f"{name} is a list: write contains")
+                yield error_at(
+                    (*path, key), "list-word", f"the option {name} is a list; use `contains` instead of `true_when`"
+                )
         yield from half_words_of((*path, key), words)
     kinds = {"bool": bool, "text": str, "number": int | float}
     fits = field.absent is None or isinstance(field.absent, kinds[field.type])
     if not fits or (field.type == "number" and isinstance(field.absent, bool)):
-        yield error_at((*path, "absent"), "field-source", f"{quoted(str(field.absent))} is no {field.type}")
+        yield error_at(
+            (*path, "absent"),
+            "field-source",
+            f"the value {quoted(str(field.absent))} of `absent` is not of the type {field.type}",
+        )
 
 
 def _facet_fits(field: FieldFile) -> tuple[bool, str]:
     """Does the field have the type of its facet? Also returns that type in words."""
     if field.facet is Facet.NODE:
-        return field.type == "text", "text"
+        return field.type == "text", "a text"
     if field.facet is Facet.PILOT:
-        return field.type in ("text", "bool"), "a text, which names who may act, or true or false"
+        return field.type in ("text", "bool"), "a text that names the manager, or true or false"
     if field.facet in _TRUTHS:
         return field.type == "bool", "true or false"
     return field.type == "number", "a number"
@@ -289,12 +356,16 @@ def _source(reading: ReadingFile, path: Path, name: str, field: FieldFile) -> It
     if field.all_:
         return
     if reading.sql is None and not (field.from_.startswith("/") or field.regex or special):
-        what = f"{name} of a command or request needs a JSON pointer (from: /…), a regex, @code or @rows"
+        what = f"the field {name} of a command or request needs a JSON pointer (from: /…), a regex, @code or @rows"
         yield error_at(path, "field-source", what)
     if field.from_ == "@rows" and reading.rows is None:
-        yield error_at(path, "field-source", f"{name} counts rows, and the reading does not say where they are: rows")
+        yield error_at(
+            path,
+            "field-source",
+            f"the field {name} counts rows, but the reading has no `rows` that gives their place",
+        )
     if reading.sql is not None and (field.from_.startswith(("/", "@")) or field.regex):
-        yield error_at(path, "field-source", f"{name} of a query is a column (from: …)")
+        yield error_at(path, "field-source", f"the field {name} of an SQL query must name a column (from: …)")
 
 
 def _actions(file: FamilyFile) -> Iterator[Diagnostic]:
@@ -307,24 +378,30 @@ def _actions(file: FamilyFile) -> Iterator[Diagnostic]:
         for facet in action.makes:
             if facet not in truths:
                 yield error_at(
-                    (*path, "makes"), "makes-what", f"an action makes no {facet}: only what is true or false"
+                    (*path, "makes"),
+                    "makes-what",
+                    f"`makes` names {facet}, which is not a facet or a field that is true or false",
                 )
         if action.inverse is None:
             continue
         if not action.makes:
-            what = f"{name} makes nothing, so nothing shows that it was rolled back"
-            yield error_at((*path, "inverse"), "no-inverse", what, "say what it makes: makes: {…}")
+            what = f"the action {name} has no `makes`, so no reading can show that the action was rolled back"
+            yield error_at((*path, "inverse"), "no-inverse", what, "give the action `makes: {…}`")
         inverse = file.actions.get(action.inverse)
         if inverse is None:
             hint = suggest(action.inverse, file.actions)
             yield error_at((*path, "inverse"), "unknown-action", f"there is no action {quoted(action.inverse)}", hint)
         elif inverse.arguments != action.arguments:
-            yield error_at((*path, "inverse"), "inverse-arguments", f"{action.inverse} takes other arguments")
+            yield error_at(
+                (*path, "inverse"),
+                "inverse-arguments",
+                f"the inverse {action.inverse} does not have the arguments of {name}",
+            )
         elif any(inverse.makes.get(facet) is value for facet, value in action.makes.items()):
             yield error_at(
                 (*path, "inverse"),
                 "no-inverse",
-                f"{action.inverse} makes the same as {name}, so it takes nothing back",
+                f"the inverse {action.inverse} makes the same value as {name}, so the inverse does not undo {name}",
             )
 
 
@@ -334,7 +411,7 @@ def _fences(file: FamilyFile) -> Iterator[Diagnostic]:
             what = f"there is no action {quoted(fence.action)}"
             yield error_at(("fences", name, "action"), "unknown-action", what, suggest(fence.action, file.actions))
         if fence.reading not in file.readings:
-            what = f"there is no reading {quoted(fence.reading)}, so nothing would prove the fence"
+            what = f"there is no reading {quoted(fence.reading)}, so no reading would prove the fence"
             yield error_at(
                 ("fences", name, "reading"), "unknown-reading", what, suggest(fence.reading, file.readings)
             )
@@ -343,7 +420,7 @@ def _fences(file: FamilyFile) -> Iterator[Diagnostic]:
 def _on_item(file: FamilyFile, path: Path, action: ActionFile) -> Iterator[Diagnostic]:
     lists = {name for name, reading in file.readings.items() if reading.items is not None}
     if action.on_item is not None and action.on_item not in lists:
-        what = f"no reading that lists items is called {quoted(action.on_item)}"
+        what = f"`on_item` must name a reading that lists items, but {quoted(action.on_item)} does not fit"
         yield error_at((*path, "on_item"), "unknown-reading", what, suggest(action.on_item, lists))
     if action.database is not None:
         yield from half_words_of((*path, "database"), (action.database,))

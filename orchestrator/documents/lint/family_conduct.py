@@ -21,18 +21,18 @@ _ONCE = re.compile(r"\bon\s+conflict\b|\bnot\s+exists\b", re.IGNORECASE)
 
 def lint_conduct(file: FamilyFile) -> Iterator[Diagnostic]:
     """Findings in the order of the file."""
-    hint = "a password belongs into the site's login: connect.exec.password names the variable that has it"
+    hint = "put a password into the `login` of the site; connect.exec.password names the variable for the command"
     for room, everything in (("readings", file.readings), ("actions", file.actions)):
         for name, one in everything.items():
             for word in one.argv:
                 if _OPTION.match(word) or _LOGIN.search(word):
-                    what = "a secret in a command is seen in the process list and in records"
+                    what = "the command has a secret, which the process list and the records would show"
                     yield Diagnostic((room, name, way_of(one)), Level.ERROR, "secret-written", what, hint)
     for name, action in file.actions.items():
         again = _not_idempotent(action) if action.idempotent else ""
         if again:
-            hint = "say `idempotent: false`, or make the change so that a second one does nothing"
-            what = f"{name} is called idempotent, and {again}"
+            hint = "write `idempotent: false`, or change the action so that a second one has no effect"
+            what = f"the action {name} has `idempotent: true`, but {again}"
             yield Diagnostic(("actions", name, way_of(action)), Level.WARNING, "not-idempotent", what, hint)
 
 
@@ -61,17 +61,17 @@ def lint_closing(runbook: Runbook, file: FamilyFile) -> Iterator[Diagnostic]:
         no_client = any((reading, name) in clients and value == 0 for reading, name, value in read)
         if not no_client and (not beside or shown != beside):
             sentence = (
-                f"step {step.id} takes the first part of {step.do.action} for all of it: no session may be left open"
+                f"step {step.id} does not prove that {step.do.action} took full effect; sessions may still be open"
             )
-            hint = "expect what else the action makes, or that no client is left, too"
+            hint = "also expect the other values that the action makes, or that no client is left"
             yield Diagnostic(("steps", index, "expect"), Level.ERROR, "sessions-not-proven", sentence, hint)
 
 
 def _not_idempotent(action: ActionFile) -> str:
     """The reason why a repeated action may have a second effect. Empty if nothing shows this."""
     if any(request.method == "POST" for request in action.http or ()):
-        return "a POST may do something each time it is sent"
+        return "a POST request may have a new effect each time"
     statements = [one for one in action.sql or () if isinstance(one, str)]
     if any(_INSERTS.search(one) and not _ONCE.search(one) for one in statements):
-        return "an insert adds a row each time it is sent"
+        return "an insert adds a row each time"
     return ""

@@ -22,19 +22,23 @@ def lint_model(file: FamilyFile, fields: set[str]) -> Iterator[Diagnostic]:
         is_field = name in fields and name not in _FACETS
         if rule is not None and rule.shared:
             if name not in _alike(file):
-                yield _error(name, f"only a text or a number can be the same at both ends, and {name} is none", ())
+                yield _error(
+                    name, f"`shared` is only for a text or a number without a facet, but {name} does not fit", ()
+                )
             continue
         if not is_field and (rule is None or name not in (*_FACETS, *_WAYS, *file.readings)):
             known = sorted({*fields, *_FACETS, *_WAYS, *file.readings})
-            what = f"no field without a facet that is true or false is called {name}"
-            yield _error(name, what if rule is None else f"{name} is no such field, no facet and no reading", known)
+            what = f"{name} is not a true-or-false field without a facet"
+            yield _error(
+                name, what if rule is None else f"{name} is not a true-or-false field, a facet or a reading", known
+            )
         elif rule is not None:
             yield from _rule(name, rule, is_field=is_field, flags=flags, rules=rules)
     for name, action in file.actions.items():
         for made in action.makes:
             if made in fields and made not in flags:
-                what = f"{name} makes {made}, and the model does not say what it is at first"
-                hint = f"say what it is at the source and at the target: {made}: [true, false]"
+                what = f"the action {name} makes {made}, but the model gives no first value of {made}"
+                hint = f"give the values at the source and at the target: {made}: [true, false]"
                 yield Diagnostic(("actions", name, "makes"), Level.WARNING, "not-in-model", what, hint)
 
 
@@ -42,13 +46,13 @@ def _rule(
     name: str, rule: ModelFile, *, is_field: bool, flags: Mapping[str, object], rules: Mapping[str, ModelFile]
 ) -> Iterator[Diagnostic]:
     if is_field and rule.is_ is None:
-        yield _error(name, f"{name} needs its values at the source and at the target: is: [true, false]", ())
+        yield _error(name, f"the field {name} needs values at the source and at the target: is: [true, false]", ())
     if not is_field and rule.is_ is not None:
-        yield _error(name, f"{name} is no field without a facet, so it has no separate values", ())
+        yield _error(name, f"{name} cannot have `is`, because it is not a field without a facet", ())
     if rule.dropped_while and name != "backlog":
-        yield _error(name, f"only a backlog can be dropped, and {name} has another facet", ())
+        yield _error(name, f"`dropped_while` is only for backlog, not for {name}", ())
     if rule.restarted is not None and not (is_field or name == "serves"):
-        yield _error(name, f"{name} is no field that a start could set", ())
+        yield _error(name, f"`restarted` is only for serves and for fields without a facet, not for {name}", ())
     # A needed field may need other fields, but those must need nothing. So no rule can depend on itself.
     ranks = {"link": 1, "serves": 1, **{one: 1 if _needs(rules.get(one)) else 0 for one in flags}}
     rank = ranks.get(name, 2)
@@ -56,7 +60,7 @@ def _rule(
         if one not in ranks:
             yield _error(name, f"there is no field {one} in the model", list(ranks))
         elif ranks[one] >= rank:
-            yield _error(name, f"{name} cannot need {one}, which needs something itself", ())
+            yield _error(name, f"{name} cannot depend on {one}, because {one} depends on other values", ())
 
 
 def _alike(file: FamilyFile) -> set[str]:

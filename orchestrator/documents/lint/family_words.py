@@ -62,7 +62,11 @@ def lint_words(
         if name not in known:
             yield error_at(where, "unknown-option", f"there is no option {quoted(name)}", suggest(name, known))
     if one.per == "site" and "service" in named:
-        yield error_at((*path, "per"), "per-site", "it is done once for the site, and names the service")
+        yield error_at(
+            (*path, "per"),
+            "per-site",
+            "an entry with `per: site` runs once for the whole site, so it must not name the service",
+        )
     if one.argv:
         yield from _argv(where, one)
     yield from half_words_of(where, (*texts, *picked))
@@ -71,25 +75,29 @@ def lint_words(
     yield from _half_statements(where, statements)
     for name in sorted(known):
         if any(f"{{{name}}}" in statement for statement in statements):
-            yield error_at(where, "sql-text", f"{{{name}}} is not put into a statement: write :{name}")
+            yield error_at(where, "sql-text", f"a statement cannot use {{{name}}}; write :{name} instead")
         if any(re.search(rf"(?<!:):{name}\b", literal) for one in statements for literal in _LITERAL.findall(one)):
-            yield error_at(where, "sql-text", f":{name} is in quotes, so it is a text: write it without them")
+            yield error_at(
+                where, "sql-text", f":{name} is in quotes, so the database reads it as a text; remove the quotes"
+            )
 
 
 def _half_statements(where: Path, statements: Iterable[str]) -> Iterator[Diagnostic]:
     """YAML splits a list in square brackets at each comma, so a statement with a comma can be cut in two."""
     for statement in statements:
         if statement.count("(") != statement.count(")"):
-            hint = "write a statement with a comma on a separate line, behind a dash"
+            hint = "write a statement with a comma on a separate line, after a dash"
             yield error_at(
-                where, "half-statement", "a parenthesis is not closed: this is a part of a statement", hint
+                where, "half-statement", "the parentheses do not match, so this is only a part of a statement", hint
             )
 
 
 def half_words_of(where: Path, words: tuple[str, ...]) -> Iterator[Diagnostic]:
     for word in half_words(words):
-        hint = "let the site's option have the whole word"
-        yield error_at(where, "half-word", f"{word} has a name inside: only whole words are replaced", hint)
+        hint = "put the whole word into the option of the site"
+        yield error_at(
+            where, "half-word", f"{word} has a name inside a longer word, but only whole words are replaced", hint
+        )
 
 
 def _slashes(where: Path, requests: Iterable[RequestFile | MessageFile]) -> Iterator[Diagnostic]:
@@ -99,12 +107,12 @@ def _slashes(where: Path, requests: Iterable[RequestFile | MessageFile]) -> Iter
         if isinstance(request, MessageFile):
             for part in request.subject:
                 if _NO_TOKEN.search(part):
-                    hint = "list the parts of the subject, each without dots, blanks and wildcards"
+                    hint = "write the subject as a list of parts without dots, blanks and wildcards"
                     yield error_at(where, "subject-part", f"{part!r} is not one part of a subject", hint)
         else:
             for part in request.path:
                 if "/" in part or "?" in part:
-                    hint = "list the parts of the path, and what follows a question mark under query"
+                    hint = "write the path as a list of parts, and put the text after a question mark under `query`"
                     yield error_at(where, "path-part", f"{part!r} is not one part of a path", hint)
         if request.changed is not None:
             yield from _slashes(where, (request.changed.from_,))
@@ -117,7 +125,9 @@ def _lists(file: FamilyFile, where: Path, one: ReadingFile | ActionFile, others:
     named = {*words_in((*words, *one.argv, *others)), *(name for text in others for name in bound_in(text))}
     for name in sorted(named):
         if name in file.options and file.options[name].type == "list":
-            yield error_at(where, "list-word", f"{name} is a list, which has its place in a body and in contains")
+            yield error_at(
+                where, "list-word", f"the option {name} is a list, so it can be used only in a body and in `contains`"
+            )
 
 
 def _argv(where: Path, one: ReadingFile | ActionFile) -> Iterator[Diagnostic]:
@@ -125,13 +135,17 @@ def _argv(where: Path, one: ReadingFile | ActionFile) -> Iterator[Diagnostic]:
     program = argv[0].rpartition("/")[2]
     yield from half_words_of(where, argv)
     if argv[0].startswith("{"):
-        yield error_at(where, "program", "the program is named here, not by an option")
+        yield error_at(where, "program", "an option cannot name the program; write the name of the program here")
     if program in _SHELLS and "-c" in argv:
-        yield error_at(where, "shell", "a shell would read what the words say", "name the program and its words")
+        yield error_at(
+            where, "shell", "a shell would interpret the words of the command", "name the program and its words"
+        )
     if isinstance(one, ActionFile):
         return
     if program in _CHANGING_PROGRAMS:
-        yield error_at(where, "reading-changes", f"a reading changes nothing, and {program} does")
+        yield error_at(
+            where, "reading-changes", f"a reading must not change anything, but {program} changes something"
+        )
     for word in sorted({word.lower() for word in argv[1:]} & _CHANGING_WORDS):
-        what = f"a reading changes nothing, and this one has the word {word}"
+        what = f"a reading must not change anything, but this command has the word {word}"
         yield Diagnostic(where, Level.WARNING, "reading-changes", what)

@@ -24,7 +24,7 @@ _SECRET_KEY = re.compile(r"(?:^|_|-)(?:password|passphrase|secret|token)$", re.I
 # Options of adapters that speak HTTP, where certificates are checked and host keys mean nothing.
 _OF_HTTP = frozenset({"ca_file", "scheme", "token", "insecure_http"})
 _SECRET_HINT = "use {env: NAME}, {file: PATH} or {prompt: true}"
-_COMMAND = FenceKind("run a command of the operator's own", "set_external_fence", "external_fence")
+_COMMAND = FenceKind("run a command of the operator", "set_external_fence", "external_fence")
 _HOST_KEY_HINT = "copy <type> <base64> from the device, for example from ssh-keyscan, and compare its fingerprint"
 
 
@@ -70,10 +70,10 @@ def _declared(site: Site, declared_for: Callable[[Site], type[Adapter]]) -> Iter
         return
     if not family_named(declared):
         sentence = (
-            f"no adapter of site {site.name} names its family: only a runbook of your own can move what is there"
+            f"no adapter of site {site.name} names its family, so only a runbook that you write can move its services"
         )
         hint = (
-            "status and check show it as unknown, and the other commands refuse it; see CONTRIBUTING.md for `family`"
+            "status and check show the site as unknown, and other commands refuse it; see `family` in CONTRIBUTING.md"
         )
         yield Diagnostic((*path, "adapter"), Level.WARNING, "family-unknown", sentence, hint)
     fences = known_fences(family_named(declared))
@@ -83,13 +83,15 @@ def _declared(site: Site, declared_for: Callable[[Site], type[Adapter]]) -> Iter
             continue
         place = (*path, "fence", index, option.kind)
         if needs.action not in declared.actions:
-            sentence = f"no adapter of site {site.name} can {needs.does}, as its fence plan has it"
+            sentence = f"no adapter of site {site.name} can {needs.does}, but its fence plan needs this"
             yield Diagnostic(
-                place, Level.ERROR, "fence-impossible", sentence, f"add one that has {needs.action} to `also`"
+                place, Level.ERROR, "fence-impossible", sentence, f"add an adapter that has {needs.action} to `also`"
             )
         elif needs.reading not in declared.readings:
-            sentence = f"no adapter of site {site.name} reads whether its fence is closed, so nothing can prove it"
-            hint = f"add one that has the reading {needs.reading} to `also`"
+            sentence = (
+                f"no adapter of site {site.name} reads whether its fence is closed, so no reading can prove the fence"
+            )
+            hint = f"add an adapter that has the reading {needs.reading} to `also`"
             yield Diagnostic(place, Level.WARNING, "fence-unproven", sentence, hint)
 
 
@@ -98,7 +100,7 @@ def _sites(inventory: Inventory) -> Iterator[Diagnostic]:
     for name, site in inventory.sites.items():
         path: Path = ("sites", name)
         if name not in used:
-            yield Diagnostic(path, Level.NOTE, "unused-site", f"site {name} is in no pair")
+            yield Diagnostic(path, Level.NOTE, "unused-site", f"no pair has site {name}")
         yield from _session(site, path)
         for index, also in enumerate(site.also):
             pinned_by = also.known_hosts or site.known_hosts
@@ -111,7 +113,7 @@ def _session(part: Site | Also, path: Path) -> Iterator[Diagnostic]:
     """Findings of the login, options and devices of one adapter of a site."""
     if part.login is not None and part.login.password is not None and part.login.password.inline is not None:
         place = (*path, "login", "password", "inline")
-        sentence = f"{show(place[:-1])} is written into the file"
+        sentence = f"the file contains the secret {show(place[:-1])} as plain text"
         yield Diagnostic(place, Level.WARNING, "inline-secret", sentence, _SECRET_HINT)
     yield from _options(part.options, (*path, "options"))
     yield from _devices(part, path)
@@ -138,7 +140,7 @@ def _fence(site: Site, path: Path) -> Iterator[Diagnostic]:
     if not site.fence and not site.simulated:
         sentence = f"site {site.name} has no fence plan"
         ways = ", ".join((*known_fences(), *FenceOption.model_fields))
-        hint = f"say under `fence` how clients are kept off it once it has failed: {ways}"
+        hint = f"write under `fence` how to keep clients away from the site after it failed: {ways}"
         yield Diagnostic(path, Level.NOTE, "no-fence-plan", sentence, hint)
     for index, option in enumerate(site.fence):
         if option.is_of_family:
@@ -149,13 +151,13 @@ def _fence(site: Site, path: Path) -> Iterator[Diagnostic]:
         commands = _commands(site)
         command = commands.get(option.command)
         if command is None:
-            sentence = f"the fence plan of site {site.name} runs {option.command}, which no adapter of it has"
+            sentence = f"the fence plan of site {site.name} runs {option.command}, but no adapter of the site has it"
             hint = suggest(option.command, commands) or "add the adapter local to `also`, with this command"
             yield Diagnostic(place, Level.ERROR, "fence-command-unknown", sentence, hint)
         elif not (isinstance(command, Mapping) and command.get("check")):
-            sentence = f"{option.command} has no check, so nothing proves that site {site.name} is fenced"
+            sentence = f"{option.command} has no check, so no command proves that site {site.name} is fenced"
             yield Diagnostic(
-                place, Level.ERROR, "fence-command-unproven", sentence, "give it a check, or attest the fence"
+                place, Level.ERROR, "fence-command-unproven", sentence, "give the command a `check`, or use `attest`"
             )
 
 
@@ -175,7 +177,7 @@ def _options(value: object, path: Path) -> Iterator[Diagnostic]:
         for key, inner in value.items():
             here = (*path, str(key))
             if isinstance(inner, str) and (_SECRET_KEY.search(str(key)) or key == "inline"):
-                sentence = f"{show(here)} is written into the file"
+                sentence = f"the file contains the secret {show(here)} as plain text"
                 yield Diagnostic(here, Level.WARNING, "inline-secret", sentence, _SECRET_HINT)
             yield from _options(inner, here)
     elif isinstance(value, list | tuple):
@@ -188,10 +190,12 @@ def _devices(site: Site | Also, path: Path) -> Iterator[Diagnostic]:
         place = (*path, "devices", index)
         if device.host_key is None:
             if device.address and site.known_hosts is None and not _OF_HTTP & site.options.keys():
-                sentence = f"device {device.name} has no host_key, so the known_hosts file of the account decides"
+                sentence = (
+                    f"device {device.name} has no host_key, so known_hosts of the account decides whether to trust it"
+                )
                 yield Diagnostic(place, Level.NOTE, "no-host-key", sentence, _HOST_KEY_HINT)
         elif not _is_host_key(device.host_key):
-            sentence = f"the host_key of device {device.name} is not <type> <base64>"
+            sentence = f"the host_key of device {device.name} does not have the form <type> <base64>"
             yield Diagnostic((*place, "host_key"), Level.ERROR, "bad-host-key", sentence, _HOST_KEY_HINT)
 
 
@@ -219,15 +223,17 @@ def _pairs(inventory: Inventory) -> Iterator[Diagnostic]:
             yield Diagnostic(("pairs", index, "sites"), Level.NOTE, "mixed-adapters", sentence)
         for position, service in enumerate(pair.services):
             if not service.isprintable() or service != service.strip():
-                sentence = f"the name {service!a} has an invisible character, or a trailing blank"
-                hint = "no device is sent such a name; type it instead of pasting it"
+                sentence = f"the name {service!a} has an invisible character, or a blank at its start or end"
+                hint = "the program never sends such a name; type the name instead of pasting it"
                 yield Diagnostic(
                     ("pairs", index, "services", position), Level.ERROR, "service-unseen", sentence, hint
                 )
         handed = sorted({name for site in pair.sites for name in _handed_a_service(inventory.sites[site])})
         for position, service in enumerate(pair.services):
             if handed and service.startswith("-"):
-                sentence = f"the command {handed[0]} gets {service} as an argument and would read it as an option"
+                sentence = (
+                    f"the command {handed[0]} gets {service} as an argument, but would read this name as an option"
+                )
                 place: Path = ("pairs", index, "services", position)
                 yield Diagnostic(
                     place, Level.ERROR, "service-is-option", sentence, "pass FAILOVER_SERVICE instead of {service}"
@@ -248,16 +254,15 @@ def _hooks(inventory: Inventory) -> Iterator[Diagnostic]:
     for index, hook in enumerate(inventory.hooks):
         if hook.webhook is not None and not _has_port(hook.webhook.url):
             place: Path = ("hooks", index, "webhook", "url")
-            yield Diagnostic(
-                place, Level.ERROR, "bad-port", f"the port of hook {hook.name} is none", "it is 1 to 65535"
-            )
+            sentence = f"the port of hook {hook.name} is not valid"
+            yield Diagnostic(place, Level.ERROR, "bad-port", sentence, "use a port from 1 to 65535")
             continue
         query = urlsplit(hook.webhook.url).query if hook.webhook else ""
         if any(_SECRET_KEY.search(key) for key, _ in parse_qsl(query)):
-            sentence = f"the URL of hook {hook.name} has a secret in it"
+            sentence = f"the URL of hook {hook.name} contains a secret"
             place = ("hooks", index, "webhook", "url")
             yield Diagnostic(
-                place, Level.WARNING, "inline-secret", sentence, "a receiver can check the signature instead"
+                place, Level.WARNING, "inline-secret", sentence, "remove it; the receiver can check the signature"
             )
 
 

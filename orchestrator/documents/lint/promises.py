@@ -28,23 +28,19 @@ def claimed(step: Step, path: Path, actions: Mapping[str, ActionSpec]) -> Iterat
     if step.do is not None and _is_of_site(step.do, actions):
         wanted = "hold" if _shuts(step.do, actions) else "release"
         if step.claim != wanted:
-            sentence = f"{step.do.action} changes the whole site for every service, and step {step.id} "
-            sentence += "does not claim it" if step.claim is None else f"claims it with {step.claim}"
+            sentence = f"{step.do.action} changes the whole site for every service, but step {step.id} "
+            sentence += "has no claim" if step.claim is None else f"has `claim: {step.claim}`"
             yield Diagnostic(
                 (*path, "do"), Level.ERROR, "unclaimed-site", sentence, f"add `claim: {wanted}` to the step"
             )
         if step.claim == "release" and step.timeout is None:
-            sentence = (
-                f"step {step.id} waits until no other service relies on what it changes, and could wait for ever"
-            )
-            yield Diagnostic(path, Level.ERROR, "waits-for-ever", sentence, "give it a timeout")
+            sentence = f"step {step.id} waits until no other service holds a claim, so the step could wait for ever"
+            yield Diagnostic(path, Level.ERROR, "waits-for-ever", sentence, "give the step a timeout")
     if step.undo is not None and _is_of_site(step.undo.do, actions):
         is_release = step.claim == "hold" and not _shuts(step.undo.do, actions)
         if not is_release or step.do is None or step.do.action != step.undo.do.action:
-            sentence = (
-                f"the undo of step {step.id} changes the whole site for every service, and gives up no claim on it"
-            )
-            hint = "only the undo of a step with `claim: hold` may, and only what that step shut"
+            sentence = f"the undo of step {step.id} changes the whole site for every service, but releases no claim"
+            hint = "only the undo of a step with `claim: hold` may do this, and only to open what that step shut"
             yield Diagnostic((*path, "undo"), Level.ERROR, "unclaimed-site", sentence, hint)
 
 
@@ -72,10 +68,10 @@ def reconfirmed(runbook: Runbook, readings: Mapping[str, ReadingSpec]) -> Iterat
         for check in (*step.until, *step.guard) if step.guard else ():
             if not any(_includes(one, check) for one in read) and not _is_shown_anew(step, check, read, meanings):
                 sentence = (
-                    f"step {last.id} is the point of no return, and does not read again what step {step.id} has proven: "
+                    f"step {last.id} is the point of no return, but does not read again what step {step.id} proved: "
                     f"{check.on} {check.reading}: {in_words(check.where)}"
                 )
-                hint = "add it to `reconfirm` there; a decision or a resume may lie between the two"
+                hint = "add the check to `reconfirm` of that step, because time may pass between the two steps"
                 yield Diagnostic(("steps", point), Level.ERROR, "not-reconfirmed", sentence, hint)
 
 
@@ -131,17 +127,19 @@ def unheard(runbook: Runbook, readings: Mapping[str, ReadingSpec]) -> Iterator[D
         or not tells(last.expect, "target", Facet.SERVES, True)
     ):
         return
-    hint = "add a check that its end of the link is down: a source that it hears from is alive"
+    hint = "add a check that the link is down at the target, because a source that the target hears from is alive"
     if not tells(read, "target", Facet.LINK, False):
         sentence = (
-            f"step {last.id} is the point of no return, and does not read whether the target hears from the source"
+            f"step {last.id} is the point of no return, but does not read whether the target hears from the source"
         )
         yield Diagnostic(("steps", point), Level.WARNING, "link-not-read", sentence, hint)
     for index, step in enumerate(runbook.steps[:point]):
         if tells((*step.until, *step.require), "target", Facet.LINK, False):
             return
         if step.ask is not None and "attest" in step.ask.choices:
-            sentence = f"step {step.id} asks for the word of an operator, and no step before reads whether the target"
+            sentence = (
+                f"step {step.id} asks an operator to attest the fence, but no earlier step reads whether the target"
+            )
             sentence += " hears from the source"
             yield Diagnostic(("steps", index), Level.WARNING, "link-not-read", sentence, hint)
 
@@ -161,7 +159,7 @@ def moved(runbook: Runbook, readings: Mapping[str, ReadingSpec]) -> Iterator[Dia
     later = () if changed is None else runbook.steps[changed:]
     checks = (check for step in later for check in (*step.expect, *step.until) if check.on == "target")
     if not any((check.reading, name) in served for check in checks for name in (None, *check.where)):
-        sentence = "no step makes the target serve and reads that it does, so the run could end done without a move"
+        sentence = "no step makes the target serve and then reads this, so the run could end as done without a move"
         hint = "add a step with an action at the target, and `expect` that the target serves"
         yield Diagnostic((), Level.ERROR, "never-moved", sentence, hint)
 
@@ -194,10 +192,12 @@ def managed(
     }
     lost = {"source"} if runbook.runbook.partition("/")[2].startswith("uncontrolled") else set[str]()
     for side in sorted({step.do.on for step in runbook.steps if step.do is not None} - asked - lost):
-        sentence = f"step {runbook.steps[first].id} is the first that changes something, and no step before asks"
+        sentence = f"step {runbook.steps[first].id} makes the first change, but no earlier step asks"
         sentence += f" about another manager at the {side}"
         wanted = f"{OTHER_MANAGER}: {OTHER_MANAGER} [acts, unknown]"
-        hint = f"add a step with `only_if` {wanted}, and an `ask`; lint cannot see what else keeps it off"
+        hint = (
+            f"add a step with `only_if` {wanted}, and an `ask`; lint cannot see other ways to keep the manager away"
+        )
         yield Diagnostic(("steps", first), Level.ERROR, "manager-not-asked", sentence, hint)
 
 
@@ -237,13 +237,11 @@ def foreseen(runbook: Runbook) -> Iterator[Diagnostic]:
     for index, step in enumerate(runbook.steps):
         path: Path = ("steps", index)
         if step.foresee is not None and step.foresee not in decides:
-            sentence = f"foresee names {step.foresee}, which is no step that decides on items"
+            sentence = f"foresee names {step.foresee}, which is not a step that decides on items"
             hint = suggest(step.foresee, decides, label="such steps")
             yield Diagnostic((*path, "foresee"), Level.ERROR, "foresee-unknown", sentence, hint)
         if step.decide is not None and is_before and index > first and step.id not in seen:
-            sentence = (
-                f"step {step.id} needs decisions after something was changed, and no earlier step foresees them"
-            )
+            sentence = f"step {step.id} needs decisions after a change, but no earlier step foresees these decisions"
             hint = f"add a step with `foresee: {step.id}` before step {runbook.steps[first].id}"
             yield Diagnostic((*path, "decide"), Level.ERROR, "unforeseen-decisions", sentence, hint)
         is_before = is_before and not step.point_of_no_return

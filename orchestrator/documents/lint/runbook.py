@@ -71,11 +71,11 @@ def _points(runbook: Runbook) -> Iterator[Diagnostic]:
     """Two points of no return contradict each other. A runbook that changes both sites needs one."""
     points = [index for index, step in enumerate(runbook.steps) if step.point_of_no_return]
     for index in points[1:]:
-        sentence = f"step {runbook.steps[points[0]].id} is the point of no return already"
+        sentence = f"the runbook already has a point of no return, at step {runbook.steps[points[0]].id}"
         yield Diagnostic(("steps", index, "point_of_no_return"), Level.ERROR, "second-point-of-no-return", sentence)
     for index in points[:1]:
         if not runbook.steps[index].changes:
-            sentence = f"step {runbook.steps[index].id} is the point of no return, and changes nothing"
+            sentence = f"step {runbook.steps[index].id} is the point of no return, but changes nothing"
             yield Diagnostic(
                 ("steps", index, "point_of_no_return"), Level.WARNING, "idle-point-of-no-return", sentence
             )
@@ -83,15 +83,14 @@ def _points(runbook: Runbook) -> Iterator[Diagnostic]:
     for index, step in enumerate(runbook.steps[: end + 1]):
         if step.unless_escalated:
             sentence = (
-                f"step {step.id} is not behind the point of no return, and an escalated run may not leave it out"
+                f"step {step.id} is not after the point of no return, so an escalated run must not skip the step"
             )
             yield Diagnostic(("steps", index, "unless_escalated"), Level.ERROR, "left-out-too-early", sentence)
     sides = {step.do.on for step in runbook.steps if step.do is not None}
     if not points and len(sides) > 1:
-        sentence = "the runbook changes both sites, and has no point of no return"
-        yield Diagnostic(
-            (), Level.WARNING, "no-point-of-no-return", sentence, "mark the step that lets the target serve"
-        )
+        sentence = "the runbook changes both sites, but has no point of no return"
+        hint = "add `point_of_no_return: true` to the step that lets the target serve"
+        yield Diagnostic((), Level.WARNING, "no-point-of-no-return", sentence, hint)
 
 
 def _keys_without_effect(step: Step, path: Path) -> Iterator[Diagnostic]:
@@ -112,12 +111,12 @@ def _keys_without_effect(step: Step, path: Path) -> Iterator[Diagnostic]:
         "report": step.for_each is not None or bool(step.ask or step.compare or step.foresee),
     }
     of_actions = dict.fromkeys(("expect", "undo", "attempts", "settle", "max_age", "leaves"), "do")
-    needs = {**of_actions, "delay": "for_each"}
+    needs = {**of_actions, "delay": "for_each", "report": "until, and no do without for_each"}
     for key, has_no_effect in pointless.items():
         if has_no_effect and getattr(step, key) != Step.model_fields[key].default:
-            reason = f"which has no {needs.get(key, 'until')}"
+            reason = f"because the step has no {needs.get(key, 'until')}"
             if key == "expect" and step.for_each is not None:
-                reason = "which lists its items again instead"
+                reason = "because the step lists its items again instead"
             sentence = f"{key} has no effect in step {step.id}, {reason}"
             yield Diagnostic((*path, key), Level.ERROR, "no-effect", sentence)
 
@@ -130,22 +129,24 @@ def _change(step: Step, path: Path, actions: Mapping[str, ActionSpec], *, is_bef
         return
     # A step over items lists the items again after each round. An item that is no longer listed is the proof.
     if not spec.idempotent and not step.expect and step.for_each is None:
-        sentence = f"step {step.id} changes something, has no expect, and {spec.name} must not be sent twice"
-        yield Diagnostic(path, Level.ERROR, "needs-expect", sentence, "say which reading shows that it was done")
+        sentence = f"step {step.id} has no expect, but its action {spec.name} must not be sent twice"
+        yield Diagnostic(
+            path, Level.ERROR, "needs-expect", sentence, "add an `expect` with the reading that shows the change"
+        )
     if not step.require and not step.only_if and step.for_each is None:
-        sentence = f"step {step.id} changes something, and requires nothing that is read right before"
-        hint = "say which reading must hold at that moment; a run may be resumed there hours later"
+        sentence = f"step {step.id} changes something, but requires no reading right before the change"
+        hint = "add a `require` that must hold at that moment, because a run may resume there hours later"
         yield Diagnostic(path, Level.WARNING, "stands-on-nothing", sentence, hint)
     if not is_before or step.undo is not None or step.leaves or _undo_of(step, spec) is not None:
         return
-    sentence = f"step {step.id} comes before the point of no return, and has no undo"
+    sentence = f"step {step.id} comes before the point of no return, but has no undo"
     if spec.inverse is not None:
-        yield Diagnostic(path, Level.ERROR, "missing-undo", sentence, f"its inverse is {spec.inverse}")
+        yield Diagnostic(path, Level.ERROR, "missing-undo", sentence, f"the inverse of its action is {spec.inverse}")
     elif step.for_each is not None:
-        sentence = f"step {step.id} comes before the point of no return, and nothing undoes {spec.name}"
+        sentence = f"step {step.id} comes before the point of no return, but no action undoes {spec.name}"
         yield Diagnostic(path, Level.NOTE, "no-inverse", sentence)
     else:
-        hint = "give it an undo, or say with `leaves` what stays changed when the run is rolled back"
+        hint = "give the step an undo, or write under `leaves` what stays changed after a rollback"
         yield Diagnostic(path, Level.ERROR, "missing-undo", sentence, hint)
 
 
@@ -159,20 +160,26 @@ def _undo(step: Step, path: Path, actions: Mapping[str, ActionSpec], *, is_befor
         return
     place = (*path, "undo")
     if not is_before:
-        sentence = f"step {step.id} has an undo, and there is no way back from it"
-        hint = "remove it, or move the point of no return"
+        sentence = f"step {step.id} has an undo, but a run is never rolled back from this step"
+        hint = "remove the undo, or move the point of no return"
         yield Diagnostic(place, Level.ERROR, "undo-after-point-of-no-return", sentence, hint)
     spec, undoes = actions.get(step.do.action), actions.get(step.undo.do.action)
     if undoes is not None and not undoes.idempotent and not step.undo.expect:
-        sentence = f"the undo of step {step.id} has no expect, and {undoes.name} must not be sent twice"
-        yield Diagnostic(place, Level.ERROR, "needs-expect", sentence, "say which reading shows that it was undone")
+        sentence = f"the undo of step {step.id} has no expect, but its action {undoes.name} must not be sent twice"
+        yield Diagnostic(
+            place, Level.ERROR, "needs-expect", sentence, "add an `expect` with the reading that shows the undo"
+        )
     if step.undo.do == step.do:
-        yield Diagnostic(place, Level.ERROR, "undo-repeats-do", f"the undo of step {step.id} does the same once more")
+        yield Diagnostic(
+            place, Level.ERROR, "undo-repeats-do", f"the undo of step {step.id} repeats the action of the step"
+        )
     elif step.undo.do.on != step.do.on:
-        sentence = f"the undo of step {step.id} is on the other site than what it rolls back"
+        sentence = f"the undo of step {step.id} acts on a different site than the step"
         yield Diagnostic(place, Level.WARNING, "undo-elsewhere", sentence)
     elif spec is not None and spec.inverse not in (None, step.undo.do.action):
-        sentence = f"the undo of step {step.id} is {step.undo.do.action}, but the inverse is {spec.inverse}"
+        sentence = (
+            f"the undo of step {step.id} is {step.undo.do.action}, but the inverse of its action is {spec.inverse}"
+        )
         yield Diagnostic(place, Level.WARNING, "undo-not-inverse", sentence)
 
 
@@ -182,18 +189,18 @@ def _wait(step: Step, path: Path) -> Iterator[Diagnostic]:
     if step.when_stalled is None and step.timeout is None:
         sentence = f"step {step.id} could wait for ever"
         yield Diagnostic(
-            path, Level.ERROR, "waits-for-ever", sentence, "give it when_stalled (with progress) or a timeout"
+            path, Level.ERROR, "waits-for-ever", sentence, "give the step when_stalled (with progress) or a timeout"
         )
     if step.poll.min > step.poll.max:
-        yield Diagnostic(
-            (*path, "poll"), Level.ERROR, "poll-bounds", "the shortest time between readings is the longer one"
-        )
+        yield Diagnostic((*path, "poll"), Level.ERROR, "poll-bounds", "`min` of `poll` must not be longer than `max`")
     if step.when_stalled is not None and step.timeout is not None and step.when_stalled.after >= step.timeout:
-        sentence = f"step {step.id} ends before it could be called stalled"
+        sentence = f"the timeout of step {step.id} ends the wait before `when_stalled` can take effect"
         yield Diagnostic((*path, "timeout"), Level.WARNING, "timeout-before-stall", sentence)
     for index, guard in enumerate(step.guard):
         if any((guard.on, guard.reading, guard.where) == (goal.on, goal.reading, goal.where) for goal in step.until):
-            sentence = f"step {step.id} guards what it waits for, so the guard is broken until the wait is over"
+            sentence = (
+                f"step {step.id} has the same check as guard and goal, so the guard is broken until the wait ends"
+            )
             yield Diagnostic((*path, "guard", index), Level.ERROR, "guard-repeats-until", sentence)
 
 
@@ -218,11 +225,11 @@ def _gate_names(runbook: Runbook) -> Iterator[Diagnostic]:
         for gate in _gates_of(step, ("steps", index)):
             # An `ask` may use the gate of a comparison, because a family without a comparison has to ask the operator.
             if gate.name in _RESERVED_GATES or (gate.name == RISK_GATE and gate.path[-1] != "ask"):
-                sentence = f"gate {gate.name} opens on its own when something fails"
+                sentence = f"the program itself opens gate {gate.name} when something fails"
                 yield Diagnostic((*gate.path, "gate"), Level.ERROR, "reserved-gate", sentence, "choose another name")
             choices = frozenset(gate.choices)
             if seen.setdefault(gate.name, choices) != choices:
-                sentence = f"gate {gate.name} is used before with other choices"
+                sentence = f"gate {gate.name} has other choices at an earlier place"
                 yield Diagnostic((*gate.path, "gate"), Level.ERROR, "gate-differs", sentence)
 
 
@@ -231,7 +238,7 @@ def _gates(step: Step, path: Path, *, is_after: bool) -> Iterator[Diagnostic]:
         # Revert concerns the whole lane, so a decision on one item cannot offer it. An unattended run can revert.
         legal = (*gate.choices, *ALWAYS_LEGAL, *(("revert",) if gate.path[-1] == "decide" else ()))
         if gate.unattended not in legal:
-            sentence = f"gate {gate.name} does {gate.unattended} unattended, which is not one of its choices"
+            sentence = f"gate {gate.name} has `unattended: {gate.unattended}`, which is not one of its choices"
             hint = suggest(gate.unattended, legal, label="choices")
             yield Diagnostic((*gate.path, "unattended"), Level.ERROR, "unattended-not-a-choice", sentence, hint)
         if is_after and "revert" in (*gate.choices, gate.unattended):
@@ -239,19 +246,19 @@ def _gates(step: Step, path: Path, *, is_after: bool) -> Iterator[Diagnostic]:
             yield Diagnostic((*gate.path, "choices"), Level.ERROR, "revert-after-point-of-no-return", sentence)
         if len(set(gate.choices)) != len(gate.choices):
             yield Diagnostic(
-                (*gate.path, "choices"), Level.ERROR, "choice-twice", f"gate {gate.name} offers a choice twice"
+                (*gate.path, "choices"), Level.ERROR, "choice-twice", f"gate {gate.name} offers the same choice twice"
             )
         if gate.path[-1] == "decide":
             continue
         is_wait = gate.path[-1] != "ask"
         fitting = _CHOICES_OF_A_WAIT if is_wait else _CHOICES_OF_A_QUESTION
         for choice in sorted({*gate.choices, gate.unattended} - set(fitting)):
-            sentence = f"gate {gate.name} offers {choice}, which means nothing there"
+            sentence = f"gate {gate.name} offers {choice}, which is not a valid choice for this kind of gate"
             hint = f"choices of a {'wait' if is_wait else 'question'}: {', '.join(fitting)}"
             yield Diagnostic((*gate.path, "choices"), Level.ERROR, "wrong-choice", sentence, hint)
         if gate.unattended == "retry":
-            sentence = f"gate {gate.name} retries unattended, and nothing ends that"
-            hint = "wait lasts wait_at_most and then stops"
+            sentence = f"gate {gate.name} has `unattended: retry`, so an unattended run could retry for ever"
+            hint = "use wait, which stops the run after wait_at_most"
             yield Diagnostic((*gate.path, "unattended"), Level.ERROR, "unattended-retry", sentence, hint)
 
 
@@ -264,10 +271,9 @@ def _stuck_unattended(runbook: Runbook) -> Iterator[Diagnostic]:
         later = (gate for one in runbook.steps[index:] for gate in _gates_of(one, ()) if gate.unattended == "revert")
         gate = next(later, None)
         if gate is not None:
-            sentence = f"gate {gate.name} reverts unattended, and ends stuck: step {step.id} leaves {step.leaves}"
-            hint = (
-                "give the step an undo, or let the gate stop; `leaves: nothing` if a rollback has nothing to do there"
-            )
+            sentence = f"gate {gate.name} has `unattended: revert`, but the rollback cannot finish: "
+            sentence += f"step {step.id} leaves {step.leaves}"
+            hint = "give the step an undo, or use `unattended: stop`; write `leaves: nothing` if nothing has to be undone"
             yield Diagnostic(("steps", index, "leaves"), Level.WARNING, "stuck-unattended", sentence, hint)
 
 
@@ -282,7 +288,7 @@ def _decided_in(runbook: Runbook, index: int) -> Iterator[Diagnostic]:
         if other.decide is not None and other.for_each is not None and other.for_each.reading == reading
     }
     if name not in earlier:
-        sentence = f"decided_in names {name}, which is no earlier step that decides on items of {reading}"
+        sentence = f"decided_in names {name}, which is not an earlier step that decides on items of {reading}"
         place = ("steps", index, "for_each", "decided_in")
         yield Diagnostic(
             place, Level.ERROR, "decided-in-unknown", sentence, suggest(name, earlier, label="such steps")

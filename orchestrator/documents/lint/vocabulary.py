@@ -70,8 +70,8 @@ def _compare(name: str, sides: Sequence[Side], path: Path, readings: Readings) -
         yield Diagnostic(path, Level.ERROR, "unknown-comparison", sentence, suggest(name, known_comparisons()))
     for side, reading in compared_by(name):
         if side in sides and reading not in readings:
-            sentence = f"no reading is called {quoted(reading)}, so {name} shows nothing of the {side}"
-            hint = "the run asks: --evidence REPORT, --attest TEXT or --accept-risk TEXT answers it in advance"
+            sentence = f"no reading is called {quoted(reading)}, so the comparison {name} has no value of the {side}"
+            hint = "the run will ask; --evidence REPORT, --attest TEXT or --accept-risk TEXT answers in advance"
             yield Diagnostic(path, Level.WARNING, "comparison-unread", sentence, hint)
 
 
@@ -99,7 +99,7 @@ def checks_of(step: Step, path: Path) -> Iterator[tuple[Check, Path]]:
 class _Kind(NamedTuple):
     """The kind of value in a field of a reading. ``words`` are the only values of a text field, if they are known."""
 
-    name: Literal["true or false", "a whole number", "a number", "a text", "nothing that can be compared"]
+    name: Literal["true or false", "a whole number", "a number", "a text", "a value that cannot be compared"]
     words: tuple[str, ...] = ()
 
 
@@ -116,7 +116,7 @@ def _kind(annotation: object) -> _Kind:
         if {annotation, *others} == {int, float}:
             return _Kind("a number")
         if others:
-            return _Kind("nothing that can be compared")
+            return _Kind("a value that cannot be compared")
     if get_origin(annotation) is Literal:
         return _Kind("a text", get_args(annotation))
     if isinstance(annotation, type) and issubclass(annotation, Enum):
@@ -127,7 +127,7 @@ def _kind(annotation: object) -> _Kind:
         float: _Kind("a number"),
         str: _Kind("a text"),
     }
-    return plain.get(annotation, _Kind("nothing that can be compared"))
+    return plain.get(annotation, _Kind("a value that cannot be compared"))
 
 
 def _model(name: str, readings: Readings) -> type[Reading] | None:
@@ -199,7 +199,12 @@ def _where(
             yield from _range(name, value, kinds[name], place)
         elif isinstance(value, tuple):
             if not value:
-                yield Diagnostic(place, Level.ERROR, "never-true", f"{name} is one of nothing, which is never true")
+                yield Diagnostic(
+                    place,
+                    Level.ERROR,
+                    "never-true",
+                    f"the list of values for {name} is empty, so the check is never true",
+                )
             for one in value:
                 yield from _scalar(name, one, kinds[name], place)
         else:
@@ -207,16 +212,18 @@ def _where(
 
 
 def _range(name: str, bounds: Bounds, kind: _Kind, path: Path) -> Iterator[Diagnostic]:
-    if bounds.same_as is not None and kind.name != "nothing that can be compared":
+    if bounds.same_as is not None and kind.name != "a value that cannot be compared":
         return
     if kind.name not in ("a number", "a whole number"):
-        yield Diagnostic(path, Level.ERROR, "wrong-where-value", f"{name} is {kind.name}, so it has no range")
+        yield Diagnostic(
+            path, Level.ERROR, "wrong-where-value", f"{name} is {kind.name}, so {name} cannot have a range"
+        )
     elif bounds.at_least is None and bounds.at_most is None and bounds.reaches is None:
         yield Diagnostic(
             path, Level.ERROR, "no-bounds", f"the range of {name} has no bounds", "give at_least or at_most"
         )
     elif bounds.at_least is not None and bounds.at_most is not None and bounds.at_least > bounds.at_most:
-        yield Diagnostic(path, Level.ERROR, "never-true", f"the range of {name} is empty, so it is never true")
+        yield Diagnostic(path, Level.ERROR, "never-true", f"the range of {name} is empty, so the check is never true")
 
 
 def _scalar(name: str, value: Scalar, kind: _Kind, path: Path) -> Iterator[Diagnostic]:
@@ -229,9 +236,9 @@ def _scalar(name: str, value: Scalar, kind: _Kind, path: Path) -> Iterator[Diagn
             fits = isinstance(value, int | float) and not isinstance(value, bool)
         case _:
             fits = isinstance(value, str) and (not kind.words or value in kind.words)
-    if fits and kind.name != "nothing that can be compared":
+    if fits and kind.name != "a value that cannot be compared":
         return
-    sentence = f"{name} is {kind.name}, and is never {quoted(value)}"
+    sentence = f"{name} is {kind.name} and cannot be {quoted(value)}"
     hint = suggest(str(value), kind.words, label="allowed") if kind.words else ""
     yield Diagnostic(path, Level.ERROR, "wrong-where-value", sentence, hint)
 
@@ -253,17 +260,19 @@ def _do(do: Do, path: Path, actions: Actions, *, has_items: bool, decide: Decide
             yield Diagnostic((*path, "args", name), Level.ERROR, "unknown-argument", sentence, suggest(name, written))
         elif name not in written:
             filler = spec.arguments[name].filled_by
-            sentence = f"argument {name} of {do.action} is filled by the {filler}, not by the runbook"
-            yield Diagnostic((*path, "args", name), Level.ERROR, "filled-argument", sentence, "leave it out")
+            sentence = f"the {filler} fills argument {name} of {do.action}, not the runbook"
+            yield Diagnostic(
+                (*path, "args", name), Level.ERROR, "filled-argument", sentence, "leave the argument out"
+            )
     for name, argument in spec.arguments.items():
         label = f"argument {name} of {do.action}"
         if argument.filled_by == "item" and not has_items:
             yield Diagnostic(
-                path, Level.ERROR, "needs-for-each", f"{label} is filled by an item, and there is no for_each"
+                path, Level.ERROR, "needs-for-each", f"{label} needs an item, but the step has no for_each"
             )
         elif argument.filled_by == "decision" and decide is None:
             yield Diagnostic(
-                path, Level.ERROR, "needs-decide", f"{label} is filled by a decision, and there is no decide"
+                path, Level.ERROR, "needs-decide", f"{label} needs a decision, but the step has no decide"
             )
         elif argument.filled_by == "runbook" and name not in do.args:
             hint = f"choices: {', '.join(argument.choices)}" if argument.choices else ""
@@ -281,17 +290,17 @@ def _items(step: Step, do: Do, path: Path, actions: Actions) -> Iterator[Diagnos
         return
     fillers = {argument.filled_by for argument in spec.arguments.values()}
     if "item" not in fillers:
-        sentence = f"{do.action} takes no item, so for_each would repeat it on the service"
+        sentence = f"{do.action} takes no item, so for_each would repeat the action on the whole service"
         yield Diagnostic((*path, "for_each"), Level.ERROR, "item-not-used", sentence)
     if step.decide is None:
         return
     decided = [argument for argument in spec.arguments.values() if argument.filled_by == "decision"]
     if not decided:
-        sentence = f"{do.action} takes no decision, so what gate {step.decide.gate} decides has no effect"
+        sentence = f"{do.action} takes no decision, so a decision at gate {step.decide.gate} has no effect"
         yield Diagnostic((*path, "decide"), Level.ERROR, "decision-not-used", sentence)
     for argument in decided:
         for choice in step.decide.choices:
             if choice not in (*argument.choices, *ALWAYS_LEGAL) and argument.choices:
-                sentence = f"{do.action} cannot do what choice {choice} says"
+                sentence = f"{do.action} cannot carry out the choice {choice}"
                 hint = f"choices: {', '.join(argument.choices)}"
                 yield Diagnostic((*path, "decide", "choices"), Level.ERROR, "wrong-choice", sentence, hint)

@@ -27,7 +27,7 @@ def compiled(regex: str) -> re.Pattern[str]:
     try:
         return re.compile(regex)
     except re.error as error:
-        raise ValueError(f"this is no regular expression: {error.msg}") from None
+        raise ValueError(f"this is not a valid regular expression: {error.msg}") from None
 
 
 class SqlFile(Strict):

@@ -97,22 +97,22 @@ class FieldFile(Strict):
     @classmethod
     def _compiles(cls, regex: str) -> str:
         if regex and compiled(regex).groups != 1:
-            raise ValueError("a regular expression has exactly one group, which is the value")
+            raise ValueError("a regular expression must have exactly one group, which gives the value")
         return regex
 
     @model_validator(mode="after")
     def _fits(self) -> FieldFile:
         if sum(map(bool, (self.from_, self.regex, self.all_))) > 1:
-            raise ValueError("give one of from, regex, all")
+            raise ValueError("give only one of from, regex, all")
         judged = sum(one is not None for one in (self.true_when, self.contains, self.exactly, self.all_ or None))
         if judged > 1:
-            raise ValueError("give one of true_when, contains, exactly, all")
+            raise ValueError("give only one of true_when, contains, exactly, all")
         if judged and self.type != "bool":
-            raise ValueError("`true_when`, `contains`, `exactly` and `all` belong to a field of type bool")
+            raise ValueError("`true_when`, `contains`, `exactly` and `all` are only for a field of type bool")
         if (self.is_of_list or self.absent is not None) and not self.from_.startswith("/"):
-            raise ValueError("contains, exactly and absent belong to a JSON pointer: from: /…")
+            raise ValueError("contains, exactly and absent need a JSON pointer (from: /…)")
         if self.hex_bits is not None and self.type != "number":
-            raise ValueError("hex_bits belongs to a number")
+            raise ValueError("hex_bits is only for a field of type number")
         return self
 
     @property
@@ -164,7 +164,7 @@ class _Asks(Strict):
     @classmethod
     def _some_time(cls, timeout: float) -> float:
         if timeout <= 0:
-            raise ValueError("a time-out of nothing is none")
+            raise ValueError("the timeout must be longer than 0 seconds")
         return timeout
 
 
@@ -202,9 +202,9 @@ class ReadingFile(_Asks):
         if bool(self.fields) == (self.items is not None):
             raise ValueError("give exactly one of fields, items")
         if self.sql is not None and self.rows is not None:
-            raise ValueError("rows belongs to a JSON answer; a query has its rows")
+            raise ValueError("`rows` is only for JSON answers; an SQL query already returns rows")
         if self.pick and self.rows is None:
-            raise ValueError("pick takes from rows, which is missing")
+            raise ValueError("`pick` selects from `rows`, but `rows` is missing")
         return self
 
     @property
@@ -257,7 +257,7 @@ class ActionFile(_Asks):
         if sum(one is not None for one in (self.sql, self.exec, self.ssh, self.http, self.nats)) != 1:
             raise ValueError("give exactly one of sql, exec, ssh, http, nats")
         if self.database is not None and self.sql is None:
-            raise ValueError("database belongs to statements")
+            raise ValueError("`database` is only for SQL statements")
         return self
 
     @property

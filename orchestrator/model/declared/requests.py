@@ -50,7 +50,7 @@ class _ChangedFile(Strict):
     def _changes_each_once(self) -> _ChangedFile:
         names = [*self.set, *self.take, *self.drop]
         if len(names) != len(set(names)):
-            raise ValueError("set, take and drop name different members")
+            raise ValueError("set, take and drop must name different members")
         return self
 
 
@@ -95,10 +95,12 @@ class _Sent(Strict):
         if changed is None:
             return
         if changed.from_.changed is not None:
-            raise ValueError("what is read first is one request without a document")
+            raise ValueError("the request that reads the document first must not use `with` itself")
         has_frame = isinstance(self.body, Mapping)
         if bool(changed.into) != has_frame or (self.body is not None and not has_frame):
-            raise ValueError("with gives the whole body, or a member (into) of a body that is written out")
+            raise ValueError(
+                "give `with` without `body`, or give a `body` with keys and name the member for the document with `into`"
+            )
 
 
 class RequestFile(_Sent):
