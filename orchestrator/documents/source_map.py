@@ -17,6 +17,7 @@ from typing import Any, NamedTuple
 from pydantic import BaseModel, ValidationError
 from pydantic_core import ErrorDetails
 
+from orchestrator.counting import counted
 from orchestrator.model.findings import Finding, Level
 from orchestrator.model.inventory import SERVICE_NAME, WEBHOOK_URL
 from orchestrator.suggestions import closest, suggest
@@ -168,10 +169,12 @@ def _problem(details: ErrorDetails, data: object, model: type[BaseModel]) -> _Pr
 def _limit(kind: str, context: Mapping[str, Any]) -> str:
     """The sentence for an error of length or bounds. Empty for any other kind of error."""
     match kind:
-        case "too_short" | "string_too_short":
-            return f"at least {context['min_length']} must be given"
+        case "too_short":
+            return f"at least {counted(context['min_length'], 'entry', 'entries')} must be given"
+        case "string_too_short":
+            return f"at least {counted(context['min_length'], 'character')} must be given"
         case "too_long":
-            return f"at most {context['max_length']} may be given"
+            return f"at most {counted(context['max_length'], 'entry', 'entries')} may be given"
         case "string_too_long":
             return f"at most {context['max_length']} characters are allowed"
         case "greater_than":

@@ -62,7 +62,8 @@ class OtherManager(Reading):
 def in_a_sentence(managers: Sequence[Manager]) -> str:
     """The managers that may act, and the managers of which that is unknown; empty: none of either."""
     told = [f"{one.called} may act" for one in managers if one.state == "acts"]
-    told += [f"unknown of {one.unknown_why}" for one in managers if one.state == "unknown"]
+    unknown = [one for one in managers if one.state == "unknown"]
+    told += [f"unknown whether {one.called} may act{f': {one.why}' if one.why else ''}" for one in unknown]
     return "; ".join(told)
 
 

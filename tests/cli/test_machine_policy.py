@@ -112,7 +112,7 @@ def test_a_machine_without_one(shell: Shell) -> None:
     ("change", "sentence"),
     [
         (lambda it: it.pop("approvers"), "lacks the key approvers"),
-        (lambda it: it.update(approvers=[]), "at least 1 must be given"),
+        (lambda it: it.update(approvers=[]), "at least 1 entry must be given"),
         (lambda it: it["approvers"][0].update(key="none"), "is no public Ed25519 key"),
         (lambda it: it["approvers"].append(dict(it["approvers"][0], account="dave")), "lists a key twice"),
         (lambda it: it.update(aproval=[]), "unknown key aproval"),

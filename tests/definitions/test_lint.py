@@ -263,13 +263,13 @@ SHAPES = [
         RECONFIRM,
         "    reconfirm: [{on: target, reading: replication, where: {bridge: bound}}]\n",
         "not-reconfirmed",
-        "what step drain has proven: source replication_queue: drained yes",
+        "what step drain proved: source replication_queue: drained yes",
     ),
     (
         RECONFIRM,
         "    reconfirm: [{on: source, reading: replication_queue, where: {drained: true}}]\n",
         "not-reconfirmed",
-        "what step drain has proven: target replication: bridge bound",
+        "what step drain proved: target replication: bridge bound",
     ),
     (
         "  - id: foresee\n    title: t\n    foresee: transactions\n",
@@ -293,7 +293,12 @@ SHAPES = [
         "unclaimed-site",
         "releases no claim",
     ),
-    (UNDO, "    undo:\n      do: {on: source, action: flush}\n", "needs-expect", "with the reading that shows the undo"),
+    (
+        UNDO,
+        "    undo:\n      do: {on: source, action: flush}\n",
+        "needs-expect",
+        "with the reading that shows the undo",
+    ),
 ]
 
 

@@ -139,7 +139,7 @@ def _edit(text: str, old: str, new: str) -> str:
             "dash",
         ),
         ("    expect:", "    until: [] \n    guard: [] \n    decide: 5 # <-\n    expect:", "must be keys with", ""),
-        ("{role: active}", "{} # <-", "steps[0].require[0].where: at least 1 must be given", ""),
+        ("{role: active}", "{} # <-", "steps[0].require[0].where: at least 1 entry must be given", ""),
         ("{role: active}", "{role: } # <-", "where.role: a value under `where` must be true, false, a number,", ""),
         (
             "{role: active}",
@@ -210,8 +210,8 @@ def test_shapes_of_a_step(write: Write, step: str, sentence: str) -> None:
         ("[ny, nj]", "[ny, nyc] # <-", "pair trading names site nyc, which is not listed under sites", ""),
         ("[ny, nj]", "[ny, ny] # <-", "pairs[0].sites: a pair needs two different sites, but has ny twice", ""),
         ("[ny, nj]", "[ny] # <-", "pairs[0].sites: entry 2 is missing", ""),
-        ("[ny, nj]", "[ny, nj, ny] # <-", "pairs[0].sites: at most 2 may be given", ""),
-        ("[Trading_VPN]", "[] # <-", "pairs[0].services: at least 1 must be given", ""),
+        ("[ny, nj]", "[ny, nj, ny] # <-", "pairs[0].sites: at most 2 entries may be given", ""),
+        ("[Trading_VPN]", "[] # <-", "pairs[0].services: at least 1 entry must be given", ""),
         ("[Trading_VPN]", "[A, A] # <-", "A is listed twice, by pair trading and by pair trading", ""),
         ("[Trading_VPN]", "[7] # <-", "pairs[0].services[0] must be a text, not a number", "put the value in quotes"),
         ("[Trading_VPN]", "['a;b'] # <-", "pairs[0].services[0] 'a;b' is not allowed", "use 1 to 32 characters"),
@@ -228,7 +228,7 @@ def test_shapes_of_a_step(write: Write, step: str, sentence: str) -> None:
         ("{name: ny1}", "{name: ny1, port: 0} # <-", "sites.ny.devices[0].port: must be at least 1", ""),
         ("{name: ny1}", "{name: ny1, port: 65536} # <-", "devices[0].port: must be at most 65535", ""),
         ("{name: ny1}", "{name: ny1, port: '22'} # <-", "port must be a whole number, not a text", "without quotes"),
-        ("      - {name: ny1}", "      []", "sites.ny.devices: at least 1 must be given", ""),
+        ("      - {name: ny1}", "      []", "sites.ny.devices: at least 1 entry must be given", ""),
         (
             "    adapter: mock",
             "    adapter: mock\n    name: boston # <-",

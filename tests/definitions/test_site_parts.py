@@ -71,7 +71,7 @@ def test_the_options_of_a_fence_plan_by_kind() -> None:
             "fence: [{backbone: true, command: cut}]",
             "give exactly one of backbone, interface, (stopped, )?command, attest",
         ),
-        ("fence: [{attest: ''}]", "at least 1 characters|at least 1 must be given"),
+        ("fence: [{attest: ''}]", "at least 1 character must be given"),
         ("fence: [{interface: 'eth0; reload'}]", "interface .* is not allowed"),
         ("also: [{adapter: mock}]", "a site cannot have the same adapter twice"),
         ("also: [{adapter: local}, {adapter: local}]", "a site cannot have the same adapter twice"),

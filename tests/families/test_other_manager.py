@@ -86,7 +86,9 @@ def test_what_is_read(kind: str, said: object, state: str) -> None:
     read = reading_of(model, declared, [{"who": said}])
     assert read.facet(Facet.PILOT) == state
     who = "Patroni" if said == "Patroni" else "who"
-    assert read.remark([OTHER_MANAGER]) == {"acts": f"{who} may act", "unknown": "unknown of who"}.get(state, "")
+    assert read.remark([OTHER_MANAGER]) == {"acts": f"{who} may act", "unknown": "unknown whether who may act"}.get(
+        state, ""
+    )
 
 
 def test_a_move_is_refused_until_it_is_accepted(tmp_path: Path) -> None:
@@ -126,7 +128,7 @@ def test_unknown_is_shown_and_refused(tmp_path: Path) -> None:
     assert (code, "unknown whether another manager may act at ny" in text) == (4, True), text
     code, text = counters.run("controlled", "--service", "one", "--yes")
     assert (code, counters.role("ny")) == (3, "primary"), text
-    assert "unknown of cluster manager: cat ended with exit code 1" in " ".join(text.split())
+    assert "unknown whether cluster manager may act: cat ended with exit code 1" in " ".join(text.split())
     code, text = counters.run("controlled", "--service", "one", "--yes", "--accept-manager", "its host is gone, ann")
     assert (code, counters.role("nj")) == (0, "primary"), text
 
