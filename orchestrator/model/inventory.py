@@ -276,9 +276,7 @@ class ApprovalPolicy(_Strict):
     needed: int = Field(ge=1, le=10)
     within: Duration = 3600.0
     commands: tuple[ApprovedCommand, ...] = Field(default=_ALL_COMMANDS, min_length=1)
-    break_glass: bool = Field(
-        default=True, description="one person may start a run without approval, with a name and a reason"
-    )
+    break_glass: bool = Field(default=True, description="one person may start without approval, with a reason")
 
     @field_validator("within")
     @classmethod
@@ -369,9 +367,7 @@ class Inventory(_Strict):
     def _consistent(self) -> Inventory:
         for name, given in self.sites.items():
             if given.name not in ("", name):
-                raise ValueError(
-                    f"site {name} has the name {given.name!r}, but its key is its name; leave `name` out"
-                )
+                raise ValueError(f"site {name} has `name` {given.name!r}, but its key is its name; leave `name` out")
         named = {name: site.model_copy(update={"name": name}) for name, site in self.sites.items()}
         object.__setattr__(self, "sites", named)
         seen: dict[str, str] = {}

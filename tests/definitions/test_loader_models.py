@@ -232,7 +232,7 @@ def test_shapes_of_a_step(write: Write, step: str, sentence: str) -> None:
         (
             "    adapter: mock",
             "    adapter: mock\n    name: boston # <-",
-            "site ny has the name 'boston', but its key is its name",
+            "site ny has `name` 'boston', but its key is its name",
             "",
         ),
         ("    adapter: mock", "    command_timeout: 0 # <-", "command_timeout: must be more than 0", ""),

@@ -65,21 +65,15 @@ def _options(file: FamilyFile) -> Iterator[Diagnostic]:
     for name, option in file.options.items():
         path = ("options", name)
         if name in GIVEN or name in file.connect.given:
-            yield error_at(
-                path, "option-given", f"every site already has the name {name}; choose another name for this option"
-            )
+            what = f"every site already has the name {name}; choose another name for this option"
+            yield error_at(path, "option-given", what)
         if _SECRET.search(name):
             hint = "put a password into the `login` of the site; only the database gets this password"
-            yield error_at(
-                path,
-                "option-secret",
-                f"the name {name} means a secret, but commands and records show the values of options",
-                hint,
-            )
+            what = f"the name {name} means a secret, but commands and records show the values of options"
+            yield error_at(path, "option-secret", what, hint)
         if option.default is not None and not option.fits(option.default):
-            yield error_at(
-                (*path, "default"), "option-default", f"the default of {name} is not of the type {option.type}"
-            )
+            what = f"the default of {name} is not of the type {option.type}"
+            yield error_at((*path, "default"), "option-default", what)
 
 
 def _secrets(file: FamilyFile) -> Iterator[Diagnostic]:
@@ -87,22 +81,14 @@ def _secrets(file: FamilyFile) -> Iterator[Diagnostic]:
     hint = "put a password into the `login` of the site, and a token into the `options` of the site"
     if file.connect.sql is not None:
         for name in filter(_SECRET.search, file.connect.sql.arguments):
-            yield error_at(
-                ("connect", "sql", "arguments", name),
-                "secret-written",
-                f"the name {name} means a secret, but everyone can see the family file",
-                hint,
-            )
+            what = f"the name {name} means a secret, but everyone can see the family file"
+            yield error_at(("connect", "sql", "arguments", name), "secret-written", what, hint)
     for room, everything in (("readings", file.readings), ("actions", file.actions)):
         for name, one in everything.items():
             for key in sorted({key for request in one.requests for key in request.keys}):
                 if _SECRET.search(key):
-                    yield error_at(
-                        (room, name, one.protocol),
-                        "secret-written",
-                        f"the name {key} means a secret, but everyone can see the family file",
-                        hint,
-                    )
+                    what = f"the name {key} means a secret, but everyone can see the family file"
+                    yield error_at((room, name, one.protocol), "secret-written", what, hint)
 
 
 def _whole(file: FamilyFile) -> Iterator[Diagnostic]:
@@ -110,19 +96,14 @@ def _whole(file: FamilyFile) -> Iterator[Diagnostic]:
     if file.connect.sql is None and any(one.sql is not None for one in everything):
         yield error_at(("connect",), "not-connected", "SQL statements need a database; add connect.sql")
     if file.connect.ssh is None and any(one.ssh is not None for one in everything):
-        yield error_at(
-            ("connect",),
-            "not-connected",
-            "commands at the site need an SSH session; add connect.ssh, which may be empty: {}",
-        )
+        what = "commands at the site need an SSH session; add connect.ssh, which may be empty: {}"
+        yield error_at(("connect",), "not-connected", what)
     if file.connect.http is None and any(one.http is not None for one in everything):
-        yield error_at(
-            ("connect",), "not-connected", "HTTP requests need an API; add connect.http, which may be empty: {}"
-        )
+        what = "HTTP requests need an API; add connect.http, which may be empty: {}"
+        yield error_at(("connect",), "not-connected", what)
     if file.connect.nats is None and any(one.nats is not None for one in everything):
-        yield error_at(
-            ("connect",), "not-connected", "NATS messages need a server; add connect.nats, which may be empty: {}"
-        )
+        what = "NATS messages need a server; add connect.nats, which may be empty: {}"
+        yield error_at(("connect",), "not-connected", what)
     for protocol, connect in (("http", file.connect.http), ("nats", file.connect.nats)):
         port = None if connect is None else connect.port
         if port is not None and (port not in file.options or file.options[port].type != "number"):
@@ -133,17 +114,13 @@ def _whole(file: FamilyFile) -> Iterator[Diagnostic]:
     facets = [one.facet for reading in surveyed for one in reading.fields.values()]
     yield from _ends(file)
     if Facet.SERVES not in facets:
-        yield error_at(
-            ("readings",), "no-serves", "no field has the facet serves, so no reading shows which site is active"
-        )
+        what = "no field has the facet serves, so no reading shows which site is active"
+        yield error_at(("readings",), "no-serves", what)
     # There may be several other managers, one in each reading. All of them count.
     single = [one for one in facets if one is not None and one is not Facet.PILOT]
     for facet in {one for one in single if single.count(one) > 1}:
-        yield error_at(
-            ("readings",),
-            "facet-twice",
-            f"more than one field has the facet {facet.value}; give the facet to one field only",
-        )
+        what = f"more than one field has the facet {facet.value}; give the facet to one field only"
+        yield error_at(("readings",), "facet-twice", what)
     yield from lint_model(file, _truths(file) - _TRUTHS)
     changed = any(Facet.SERVES in one.makes for one in file.actions.values())
     if file.actions and not changed:
@@ -162,12 +139,8 @@ def _ends(file: FamilyFile) -> Iterator[Diagnostic]:
     for facet, other in ((Facet.MARK, Facet.REACHED), (Facet.REACHED, Facet.MARK)):
         if facet in found and other not in found:
             hint = "give both facets, or add a field with the facet backlog"
-            yield error_at(
-                found[facet][0],
-                "one-end",
-                f"the facet {facet} without the facet {other} cannot show that the source is drained",
-                hint,
-            )
+            what = f"the facet {facet} without the facet {other} cannot show that the source is drained"
+            yield error_at(found[facet][0], "one-end", what, hint)
     units = {unit for _, unit in found.values() if unit}
     if file.words.backlog and units and file.words.backlog not in units:
         counted = " and in ".join(sorted(units))
@@ -175,9 +148,8 @@ def _ends(file: FamilyFile) -> Iterator[Diagnostic]:
         yield error_at(("words", "backlog"), "two-units", what)
     if len(units) > 1:
         path = next(path for path, _ in found.values())
-        yield error_at(
-            path, "two-units", f"the fields of both sites count in {' and in '.join(sorted(units))}; use one unit"
-        )
+        what = f"the fields of both sites count in {' and in '.join(sorted(units))}; use one unit"
+        yield error_at(path, "two-units", what)
 
 
 def _readings(file: FamilyFile) -> Iterator[Diagnostic]:
@@ -189,12 +161,8 @@ def _readings(file: FamilyFile) -> Iterator[Diagnostic]:
         pilots = [one for one in reading.fields.values() if one.facet is Facet.PILOT]
         if len(pilots) > 1:
             hint = "give each manager a separate reading"
-            yield error_at(
-                (*path, "fields"),
-                "facet-twice",
-                f"the reading {name} shows {len(pilots)} other managers, but a reading can show only one",
-                hint,
-            )
+            what = f"the reading {name} shows {len(pilots)} other managers, but a reading can show only one"
+            yield error_at((*path, "fields"), "facet-twice", what, hint)
         if name in (REACHABILITY, OTHER_MANAGER):
             what = f"a reading cannot have the name {name}, because the program makes a reading of that name"
             yield error_at(path, "reading-name", what)
@@ -202,19 +170,15 @@ def _readings(file: FamilyFile) -> Iterator[Diagnostic]:
             what = f"`after` must name a reading with fields and no `after`, but {quoted(reading.after)} does not fit"
             yield error_at((*path, "after"), "unknown-reading", what, suggest(reading.after, file.readings))
         if reading.sql is not None and (found := _CHANGES.search(reading.sql)):
-            yield error_at(
-                (*path, "sql"),
-                "reading-changes",
-                f"a reading must not change anything, but this statement has {found.group(1)!r}",
-            )
+            what = f"a reading must not change anything, but this statement has {found.group(1)!r}"
+            yield error_at((*path, "sql"), "reading-changes", what)
         if reading.http is not None and reading.http.method != "GET":
             what = f"a reading must not change anything, but {reading.http.method} may change something; use get"
             yield error_at((*path, "http"), "reading-changes", what)
         yield from _changing_reads(path, reading)
         if reading.rows is not None and reading.rows and not reading.rows.startswith("/"):
-            yield error_at(
-                (*path, "rows"), "field-source", "`rows` must be a JSON pointer (/…), or empty for the whole answer"
-            )
+            what = "`rows` must be a JSON pointer (/…), or empty for the whole answer"
+            yield error_at((*path, "rows"), "field-source", what)
         fields = reading.listed
         where = (*path, "fields") if reading.items is None else (*path, "items", "fields")
         for field_name, field in fields.items():
@@ -223,9 +187,8 @@ def _readings(file: FamilyFile) -> Iterator[Diagnostic]:
             yield from _listed(reading, reading.items, path)
             for key in (reading.items.key, *reading.items.shown):
                 if key not in fields:
-                    yield error_at(
-                        (*path, "items"), "unknown-field", f"the items of this reading have no field {quoted(key)}"
-                    )
+                    what = f"the items of this reading have no field {quoted(key)}"
+                    yield error_at((*path, "items"), "unknown-field", what)
 
 
 def _only_with(file: FamilyFile, path: Path, reading: ReadingFile) -> Iterator[Diagnostic]:
@@ -257,9 +220,8 @@ def _changing_reads(path: Path, one: ReadingFile | ActionFile) -> Iterator[Diagn
 
 def _listed(reading: ReadingFile, items: ItemsFile, path: Path) -> Iterator[Diagnostic]:
     if items.known is not None and reading.sql is None:
-        yield error_at(
-            (*path, "items"), "field-source", "`known` names a column, but this reading is not an SQL query"
-        )
+        what = "`known` names a column, but this reading is not an SQL query"
+        yield error_at((*path, "items"), "field-source", what)
 
 
 def _field(
@@ -271,9 +233,8 @@ def _field(
     fields: Mapping[str, FieldFile],
 ) -> Iterator[Diagnostic]:
     if name in ("kind", OTHER_MANAGER, MANAGER_WHY):
-        yield error_at(
-            path, "field-name", f"a field cannot have the name {name}, because the program has a field of that name"
-        )
+        what = f"a field cannot have the name {name}, because the program has a field of that name"
+        yield error_at(path, "field-name", what)
     yield from _source(reading, path, name, field)
     for key, others in (("when", field.when), ("all", field.all_)):
         for other in others:
@@ -281,32 +242,21 @@ def _field(
                 what = f"this reading has no other field {quoted(other)}"
                 yield error_at((*path, key), "unknown-field", what, suggest(other, fields))
             elif fields[other].all_:
-                yield error_at(
-                    (*path, key),
-                    "unknown-field",
-                    f"the field {other} is made of other fields; name those fields instead",
-                )
+                what = f"the field {other} is made of other fields; name those fields instead"
+                yield error_at((*path, key), "unknown-field", what)
     yield from _options_of(file, path, field)
     if field.true_when == ():
-        yield error_at(
-            (*path, "true_when"),
-            "never-true",
-            f"the field {name} is never true, because its list `true_when` is empty",
-        )
+        what = f"the field {name} is never true, because its list `true_when` is empty"
+        yield error_at((*path, "true_when"), "never-true", what)
     if field.facet is None:
         return
     fits, wanted = _facet_fits(field)
     if not fits:
-        yield error_at(
-            path, "facet-type", f"a field with the facet {field.facet.value} must be {wanted}, but {name} is not"
-        )
+        what = f"a field with the facet {field.facet.value} must be {wanted}, but {name} is not"
+        yield error_at(path, "facet-type", what)
     if field.facet in _COUNTED and not field.unit:
-        yield error_at(
-            path,
-            "no-unit",
-            f"the field {name} counts {_COUNTED[field.facet]}, but has no unit",
-            "add `unit`: byte, message, row, …",
-        )
+        what = f"the field {name} counts {_COUNTED[field.facet]}, but has no unit"
+        yield error_at(path, "no-unit", what, "add `unit`: byte, message, row, …")
     if field.unit.endswith("/s") or "per second" in field.unit:
         yield error_at(path, "rate", f"{name} is a rate ({field.unit}), which does not show how much data waits")
 
@@ -325,18 +275,14 @@ def _options_of(file: FamilyFile, path: Path, field: FieldFile) -> Iterator[Diag
                 what = f"there is no option {quoted(name)}"
                 yield error_at((*path, key), "unknown-option", what, suggest(name, known))
             elif key == "true_when" and name in file.options and file.options[name].type == "list":
-                yield error_at(
-                    (*path, key), "list-word", f"the option {name} is a list; use `contains` instead of `true_when`"
-                )
+                what = f"the option {name} is a list; use `contains` instead of `true_when`"
+                yield error_at((*path, key), "list-word", what)
         yield from half_words_of((*path, key), words)
     kinds = {"bool": bool, "text": str, "number": int | float}
     fits = field.absent is None or isinstance(field.absent, kinds[field.type])
     if not fits or (field.type == "number" and isinstance(field.absent, bool)):
-        yield error_at(
-            (*path, "absent"),
-            "field-source",
-            f"the value {quoted(str(field.absent))} of `absent` is not of the type {field.type}",
-        )
+        what = f"the value {quoted(str(field.absent))} of `absent` is not of the type {field.type}"
+        yield error_at((*path, "absent"), "field-source", what)
 
 
 def _facet_fits(field: FieldFile) -> tuple[bool, str]:
@@ -359,11 +305,8 @@ def _source(reading: ReadingFile, path: Path, name: str, field: FieldFile) -> It
         what = f"the field {name} of a command or request needs a JSON pointer (from: /…), a regex, @code or @rows"
         yield error_at(path, "field-source", what)
     if field.from_ == "@rows" and reading.rows is None:
-        yield error_at(
-            path,
-            "field-source",
-            f"the field {name} counts rows, but the reading has no `rows` that gives their place",
-        )
+        what = f"the field {name} counts rows, but the reading has no `rows` that gives their place"
+        yield error_at(path, "field-source", what)
     if reading.sql is not None and (field.from_.startswith(("/", "@")) or field.regex):
         yield error_at(path, "field-source", f"the field {name} of an SQL query must name a column (from: …)")
 
@@ -377,11 +320,8 @@ def _actions(file: FamilyFile) -> Iterator[Diagnostic]:
         yield from _changing_reads(path, action)
         for facet in action.makes:
             if facet not in truths:
-                yield error_at(
-                    (*path, "makes"),
-                    "makes-what",
-                    f"`makes` names {facet}, which is not a facet or a field that is true or false",
-                )
+                what = f"`makes` names {facet}, which is not a facet or a field that is true or false"
+                yield error_at((*path, "makes"), "makes-what", what)
         if action.inverse is None:
             continue
         if not action.makes:
@@ -392,17 +332,11 @@ def _actions(file: FamilyFile) -> Iterator[Diagnostic]:
             hint = suggest(action.inverse, file.actions)
             yield error_at((*path, "inverse"), "unknown-action", f"there is no action {quoted(action.inverse)}", hint)
         elif inverse.arguments != action.arguments:
-            yield error_at(
-                (*path, "inverse"),
-                "inverse-arguments",
-                f"the inverse {action.inverse} does not have the arguments of {name}",
-            )
+            what = f"the inverse {action.inverse} does not have the arguments of {name}"
+            yield error_at((*path, "inverse"), "inverse-arguments", what)
         elif any(inverse.makes.get(facet) is value for facet, value in action.makes.items()):
-            yield error_at(
-                (*path, "inverse"),
-                "no-inverse",
-                f"the inverse {action.inverse} makes the same value as {name}, so the inverse does not undo {name}",
-            )
+            what = f"the inverse {action.inverse} makes the same value as {name}, so the inverse does not undo {name}"
+            yield error_at((*path, "inverse"), "no-inverse", what)
 
 
 def _fences(file: FamilyFile) -> Iterator[Diagnostic]:

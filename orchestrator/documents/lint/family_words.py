@@ -62,11 +62,8 @@ def lint_words(
         if name not in known:
             yield error_at(where, "unknown-option", f"there is no option {quoted(name)}", suggest(name, known))
     if one.per == "site" and "service" in named:
-        yield error_at(
-            (*path, "per"),
-            "per-site",
-            "an entry with `per: site` runs once for the whole site, so it must not name the service",
-        )
+        what = "an entry with `per: site` runs once for the whole site, so it must not name the service"
+        yield error_at((*path, "per"), "per-site", what)
     if one.argv:
         yield from _argv(where, one)
     yield from half_words_of(where, (*texts, *picked))
@@ -77,9 +74,8 @@ def lint_words(
         if any(f"{{{name}}}" in statement for statement in statements):
             yield error_at(where, "sql-text", f"a statement cannot use {{{name}}}; write :{name} instead")
         if any(re.search(rf"(?<!:):{name}\b", literal) for one in statements for literal in _LITERAL.findall(one)):
-            yield error_at(
-                where, "sql-text", f":{name} is in quotes, so the database reads it as a text; remove the quotes"
-            )
+            what = f":{name} is in quotes, so the database reads it as a text; remove the quotes"
+            yield error_at(where, "sql-text", what)
 
 
 def _half_statements(where: Path, statements: Iterable[str]) -> Iterator[Diagnostic]:
@@ -87,17 +83,15 @@ def _half_statements(where: Path, statements: Iterable[str]) -> Iterator[Diagnos
     for statement in statements:
         if statement.count("(") != statement.count(")"):
             hint = "write a statement with a comma on a separate line, after a dash"
-            yield error_at(
-                where, "half-statement", "the parentheses do not match, so this is only a part of a statement", hint
-            )
+            what = "the parentheses do not match, so this is only a part of a statement"
+            yield error_at(where, "half-statement", what, hint)
 
 
 def half_words_of(where: Path, words: tuple[str, ...]) -> Iterator[Diagnostic]:
     for word in half_words(words):
         hint = "put the whole word into the option of the site"
-        yield error_at(
-            where, "half-word", f"{word} has a name inside a longer word, but only whole words are replaced", hint
-        )
+        what = f"{word} has a name inside a longer word, but only whole words are replaced"
+        yield error_at(where, "half-word", what, hint)
 
 
 def _slashes(where: Path, requests: Iterable[RequestFile | MessageFile]) -> Iterator[Diagnostic]:
@@ -125,9 +119,8 @@ def _lists(file: FamilyFile, where: Path, one: ReadingFile | ActionFile, others:
     named = {*words_in((*words, *one.argv, *others)), *(name for text in others for name in bound_in(text))}
     for name in sorted(named):
         if name in file.options and file.options[name].type == "list":
-            yield error_at(
-                where, "list-word", f"the option {name} is a list, so it can be used only in a body and in `contains`"
-            )
+            what = f"the option {name} is a list, so it can be used only in a body and in `contains`"
+            yield error_at(where, "list-word", what)
 
 
 def _argv(where: Path, one: ReadingFile | ActionFile) -> Iterator[Diagnostic]:
@@ -137,15 +130,13 @@ def _argv(where: Path, one: ReadingFile | ActionFile) -> Iterator[Diagnostic]:
     if argv[0].startswith("{"):
         yield error_at(where, "program", "an option cannot name the program; write the name of the program here")
     if program in _SHELLS and "-c" in argv:
-        yield error_at(
-            where, "shell", "a shell would interpret the words of the command", "name the program and its words"
-        )
+        what = "a shell would interpret the words of the command"
+        yield error_at(where, "shell", what, "name the program and its words")
     if isinstance(one, ActionFile):
         return
     if program in _CHANGING_PROGRAMS:
-        yield error_at(
-            where, "reading-changes", f"a reading must not change anything, but {program} changes something"
-        )
+        what = f"a reading must not change anything, but {program} changes something"
+        yield error_at(where, "reading-changes", what)
     for word in sorted({word.lower() for word in argv[1:]} & _CHANGING_WORDS):
         what = f"a reading must not change anything, but this command has the word {word}"
         yield Diagnostic(where, Level.WARNING, "reading-changes", what)
