@@ -175,7 +175,7 @@ _SENTENCES: Mapping[str, tuple[str, str]] = {
     "found character '\\t'": ("the line has a tab where only spaces are allowed", "indent with spaces"),
     "found character": ("a value starts with a reserved character", "put a text that starts with @ ` or % in quotes"),
     "mapping values are not allowed": (
-        "the line has a colon at a wrong place",
+        "the line has a colon in a wrong place",
         "check the indentation, or put the text in quotes",
     ),
     "could not find expected ':'": ("the line is neither a key with a colon nor an item with a dash", ""),
@@ -255,7 +255,9 @@ class _Document:
         self._nodes += 1
         if self._nodes > NODES_MAX:
             raise self.stop(
-                f"the file has more than {NODES_MAX} values when each alias counts as its values", 1, "too-large"
+                f"the file has more than {NODES_MAX} values, including the values that its aliases repeat",
+                1,
+                "too-large",
             )
         if any(node is ancestor for ancestor in self._ancestors):
             raise self.stop("an alias refers to a value that contains the alias", self._table[path], "yaml")

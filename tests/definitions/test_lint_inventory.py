@@ -152,7 +152,7 @@ def test_fence_plans_and_further_adapters(found: Found, old: str, new: str, expe
     [
         ("{}", "runs cut, but no adapter of the site has it"),
         ("{cuts: {argv: [a], check: [b]}}", "runs cut, but no adapter of the site has it"),
-        ("{cut: {argv: [a]}}", "cut has no check, so no command proves that site ny is fenced"),
+        ("{cut: {argv: [a]}}", "the command cut has no check, so it cannot prove that site ny is fenced"),
         ("[cut]", "runs cut, but no adapter of the site has it"),
     ],
 )

@@ -69,7 +69,7 @@ def _in_turn(step: Step, path: Path) -> Iterator[Diagnostic]:
     first = {(other.on, other.reading) for _, other in pairs}
     for on, reading in sorted(last & first):
         sentence = (
-            f"step {step.id} needs {reading} of the {on} before and after the other site, but reads each reading once"
+            f"step {step.id} needs {reading} of the {on} before and after the other site, but takes each reading once"
         )
         hint = "write both comparisons as checks on the same site"
         yield Diagnostic(path, Level.ERROR, "read-in-turn", sentence, hint)

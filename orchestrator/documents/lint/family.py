@@ -332,7 +332,7 @@ def _actions(file: FamilyFile) -> Iterator[Diagnostic]:
             hint = suggest(action.inverse, file.actions)
             yield error_at((*path, "inverse"), "unknown-action", f"there is no action {quoted(action.inverse)}", hint)
         elif inverse.arguments != action.arguments:
-            what = f"the inverse {action.inverse} does not have the arguments of {name}"
+            what = f"the inverse {action.inverse} does not take the same arguments as {name}"
             yield error_at((*path, "inverse"), "inverse-arguments", what)
         elif any(inverse.makes.get(facet) is value for facet, value in action.makes.items()):
             what = f"the inverse {action.inverse} makes the same value as {name}, so the inverse does not undo {name}"

@@ -21,7 +21,9 @@ _ONCE = re.compile(r"\bon\s+conflict\b|\bnot\s+exists\b", re.IGNORECASE)
 
 def lint_conduct(file: FamilyFile) -> Iterator[Diagnostic]:
     """Findings in the order of the file."""
-    hint = "put a password into the `login` of the site; connect.exec.password names the variable for the command"
+    hint = (
+        "put a password into the `login` of the site; connect.exec.password names the variable that the command gets"
+    )
     for room, everything in (("readings", file.readings), ("actions", file.actions)):
         for name, one in everything.items():
             for word in one.argv:

@@ -100,7 +100,7 @@ def _sites(inventory: Inventory) -> Iterator[Diagnostic]:
     for name, site in inventory.sites.items():
         path: Path = ("sites", name)
         if name not in used:
-            yield Diagnostic(path, Level.NOTE, "unused-site", f"no pair has site {name}")
+            yield Diagnostic(path, Level.NOTE, "unused-site", f"site {name} does not belong to a pair")
         yield from _session(site, path)
         for index, also in enumerate(site.also):
             pinned_by = also.known_hosts or site.known_hosts
@@ -155,7 +155,9 @@ def _fence(site: Site, path: Path) -> Iterator[Diagnostic]:
             hint = suggest(option.command, commands) or "add the adapter local to `also`, with this command"
             yield Diagnostic(place, Level.ERROR, "fence-command-unknown", sentence, hint)
         elif not (isinstance(command, Mapping) and command.get("check")):
-            sentence = f"{option.command} has no check, so no command proves that site {site.name} is fenced"
+            sentence = (
+                f"the command {option.command} has no check, so it cannot prove that site {site.name} is fenced"
+            )
             yield Diagnostic(
                 place, Level.ERROR, "fence-command-unproven", sentence, "give the command a `check`, or use `attest`"
             )

@@ -40,7 +40,7 @@ def claimed(step: Step, path: Path, actions: Mapping[str, ActionSpec]) -> Iterat
         is_release = step.claim == "hold" and not _shuts(step.undo.do, actions)
         if not is_release or step.do is None or step.do.action != step.undo.do.action:
             sentence = f"the undo of step {step.id} changes the whole site for every service, but releases no claim"
-            hint = "only the undo of a step with `claim: hold` may do this, and only to open what that step shut"
+            hint = "only the undo of a step with `claim: hold` may change the whole site, to open what the step shut"
             yield Diagnostic((*path, "undo"), Level.ERROR, "unclaimed-site", sentence, hint)
 
 
@@ -159,7 +159,7 @@ def moved(runbook: Runbook, readings: Mapping[str, ReadingSpec]) -> Iterator[Dia
     later = () if changed is None else runbook.steps[changed:]
     checks = (check for step in later for check in (*step.expect, *step.until) if check.on == "target")
     if not any((check.reading, name) in served for check in checks for name in (None, *check.where)):
-        sentence = "no step makes the target serve and then reads this, so the run could end as done without a move"
+        sentence = "no step makes the target serve and checks the result, so the run could end as done without a move"
         hint = "add a step with an action at the target, and `expect` that the target serves"
         yield Diagnostic((), Level.ERROR, "never-moved", sentence, hint)
 

@@ -229,7 +229,7 @@ def _gate_names(runbook: Runbook) -> Iterator[Diagnostic]:
                 yield Diagnostic((*gate.path, "gate"), Level.ERROR, "reserved-gate", sentence, "choose another name")
             choices = frozenset(gate.choices)
             if seen.setdefault(gate.name, choices) != choices:
-                sentence = f"gate {gate.name} has other choices at an earlier place"
+                sentence = f"gate {gate.name} has different choices at two places of the runbook"
                 yield Diagnostic((*gate.path, "gate"), Level.ERROR, "gate-differs", sentence)
 
 
