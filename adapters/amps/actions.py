@@ -45,14 +45,14 @@ _KINDS: Mapping[str, _Kind] = {
         {"sync": "upgrade", "async": "downgrade"},
         "replication",
         "link to the mate",
-        "Wait for the mate's acknowledgement before publishers get theirs, or no longer",
+        "Choose whether publishers wait until the mate has acknowledged their messages",
     ),
     "set_proxied_transfer": _Kind(
         "state",
         {"enabled": "enable_proxied_transfer", "disabled": "disable_proxied_transfer"},
         "queues",
         "queue",
-        "Deliver messages of every queue that a lost instance owned, or no longer",
+        "Choose whether this instance delivers the queue messages that a lost instance owned",
     ),
 }
 
@@ -74,7 +74,7 @@ def check_call(action: str, call: Call) -> None:
     """Raise ``ValueError`` for a call that does not fit the declaration."""
     kind = _KINDS[action]
     if call.args.get(kind.argument) not in kind.verbs:
-        raise ValueError(f"{kind.argument} of {action} is one of {', '.join(kind.verbs)}")
+        raise ValueError(f"{kind.argument} of {action} must be one of {', '.join(kind.verbs)}")
 
 
 def perform(instance: AmpsInstance, action: str, call: Call, permit: Permit) -> Result:
@@ -82,7 +82,7 @@ def perform(instance: AmpsInstance, action: str, call: Call, permit: Permit) -> 
     only while nothing of the call was sent."""
     writer = instance.writer
     if writer is None:
-        raise Forbidden("this session only reads", device=instance.device.name)
+        raise Forbidden("this session is read-only", device=instance.device.name)
     kind = _KINDS[action]
     try:
         ids = _ids(instance, action, call.service)
@@ -117,7 +117,7 @@ def perform(instance: AmpsInstance, action: str, call: Call, permit: Permit) -> 
 
 def _half_done(writer: AdminWriter, call: Call, error: AdapterError, sent: Sequence[str], wanted: int) -> Result:
     """The result when a part of ``call`` was obeyed, or may have been. Only a reading tells the present state."""
-    detail = f"{len(sent)} of {counted(wanted, 'request')} left; then: {error}"
+    detail = f"sent {len(sent)} of {counted(wanted, 'request')}, then failed: {error}"
     return Result(call, Effect.DOUBTFUL, detail=detail, device=writer.device, sent=tuple(sent))
 
 
@@ -135,13 +135,14 @@ def _transports(instance: AmpsInstance, service: str) -> list[str]:
         if untold:  # it may be the transport for the mate's link
             names = ", ".join(untold)
             raise _nothing(
-                instance, f"it does not report what {names} are for: name client_transports in the options"
+                instance,
+                f"the instance does not report the type of the transports {names}; set client_transports in the options",
             )
         nodes = [node for node in nodes if text_in(node, "type") not in REPLICATION_TYPES]
     else:
         missing = set(wanted) - {text_in(node, "name") for node in nodes}
         if missing:
-            raise _nothing(instance, f"no transport is called {', '.join(sorted(missing))}")
+            raise _nothing(instance, f"the instance has no transport named {', '.join(sorted(missing))}")
         nodes = [node for node in nodes if text_in(node, "name") in wanted]
     return _told(instance, nodes, "client transport")
 
@@ -153,9 +154,7 @@ def _link(instance: AmpsInstance, service: str) -> list[str]:
         named = [node for node in nodes if wanted in (text_in(node, "name"), text_in(node, "destination_name"))]
         nodes = named or [node for node in nodes if text_in(node, "destination_group_name") == wanted]
     if len(nodes) > 1:
-        raise _nothing(
-            instance, "it does not report which of its links goes to the mate: name it as mate in the options"
-        )
+        raise _nothing(instance, "the instance has several links; set `mate` in the options to the name of one link")
     return _told(instance, nodes, "link to the mate")
 
 
@@ -173,7 +172,7 @@ _FINDERS: Mapping[str, Callable[[AmpsInstance, str], list[str]]] = {
 def _told(instance: AmpsInstance, nodes: Sequence[Node], what: str) -> list[str]:
     ids = [text_in(node, "id") or "" for node in nodes]
     if not ids or "" in ids:
-        raise _nothing(instance, f"it shows no {what}")
+        raise _nothing(instance, f"the instance lists no {what}, or one without an id")
     return ids
 
 

@@ -97,7 +97,7 @@ class AmpsAdminAdapter:
             except NoSuchService:
                 continue
             if device in homes:
-                return f"{homes[device]} and {service} are clients of the same instance, {device} of {site.name}"
+                return f"the services {homes[device]} and {service} use the same instance, {device} of {site.name}"
             homes[device] = service
         return ""
 
@@ -142,7 +142,7 @@ class AmpsAdminAdapter:
             check_call(action, call)
         if self._context.read_only:
             raise Forbidden(
-                f"{action} is not done: this session with {self._site.name or 'the site'} only reads",
+                f"{action} was not sent: this session with {self._site.name or 'the site'} is read-only",
                 device=self._site.name,
             )
         return self._apply(action, calls, permit)

@@ -33,16 +33,14 @@ _OK = range(200, 300)
 _REFUSED = frozenset({400, 404, 405, 409, 410, 422, 501})
 _NOT_ENTITLED = 403
 _NOT_BY_PASSWORD = (
-    "without WWWAuthenticate in Admin, AMPS asks for Negotiate (Kerberos): add `auth: negotiate` to the site's "
-    'options, or configure `<WWWAuthenticate>Basic realm="AMPS"</WWWAuthenticate>` there, see docs/systems/amps.md'
+    "AMPS asks for Negotiate (Kerberos) if Admin has no WWWAuthenticate: add `auth: negotiate` to the site's options, "
+    'or configure `<WWWAuthenticate>Basic realm="AMPS"</WWWAuthenticate>` in Admin; see docs/systems/amps.md'
 )
-_NOT_BY_TICKET = (
-    "give the site a login in place of `auth: negotiate`, or configure Negotiate as WWWAuthenticate of Admin"
-)
-_LOOK_AT_LOGIN = "check the login in the inventory, and Entitlement of Admin in the configuration of AMPS"
+_NOT_BY_TICKET = "give the site a login instead of `auth: negotiate`, or set WWWAuthenticate of Admin to Negotiate"
+_LOOK_AT_LOGIN = "check the login in the inventory, and check Entitlement of Admin in the configuration of AMPS"
 _LOOK_AT_TICKET = (
-    "check whose the ticket is (`klist`), Entitlement of Admin in the configuration of AMPS, and the keytab "
-    "of its service principal"
+    "check with `klist` who owns the ticket; check also Entitlement of Admin in the configuration of AMPS, and the "
+    "keytab of the AMPS service principal"
 )
 # A scheme is a word alone or before its parameters (RFC 9110, section 11.6.1); ``realm="x"`` is a parameter.
 _SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9-]{1,30})(?:\s|$)")
@@ -98,7 +96,7 @@ class AdminReader:
 
     def _look(self, target: str, *, may_refuse: bool = False) -> Reply:
         if not is_look(target):
-            raise Forbidden(f"{target} is not asked for: it is no reading", device=self.device)
+            raise Forbidden(f"{target} was not sent: it is not the path of a reading", device=self.device)
 
         def attempt() -> Reply:
             reply = self._session.exchange(Request("GET", target, is_read=True))
@@ -139,17 +137,17 @@ def refusal_of(reply: Reply, device: str, *, by_ticket: bool = False) -> Adapter
     ours = {"negotiate"} if by_ticket else {"basic", "bearer"}
     if wanted and not ours & {one.lower() for one in wanted}:
         return AuthenticationFailed(
-            f"{device} does not let the account in (HTTP 401): it asks for {' or '.join(wanted)}, "
-            f"not for {'Negotiate' if by_ticket else 'Basic'}",
+            f"{device} rejects the login (HTTP 401): it asks for {' or '.join(wanted)}, but the inventory is set to "
+            f"{'Negotiate' if by_ticket else 'Basic'}",
             device=device,
             hint=_NOT_BY_TICKET if by_ticket else _NOT_BY_PASSWORD,
         )
     if reply.status in (401, 403):
         return AuthenticationFailed(
-            f"{device} does not let the account do that (HTTP {reply.status})",
+            f"{device} rejects the login, or does not permit this request (HTTP {reply.status})",
             device=device,
             hint=_LOOK_AT_TICKET if by_ticket else _LOOK_AT_LOGIN,
         )
     if reply.status in _REFUSED:
-        return CommandRejected(f"{device} refused (HTTP {reply.status}): {said}", device=device)
+        return CommandRejected(f"{device} refused the request (HTTP {reply.status}): {said}", device=device)
     return UnreadableReply(f"{device} answered HTTP {reply.status}: {said}", text=reply.text[:4000], device=device)

@@ -35,7 +35,7 @@ def instance_in(body: bytes, device: str) -> Node:
     except (ValueError, KeyError, TypeError, RecursionError) as error:
         raise _unreadable("it has no amps.instance", body, device) from error
     if not isinstance(found, dict):
-        raise _unreadable("its amps.instance is no object", body, device)
+        raise _unreadable("its amps.instance is not a JSON object", body, device)
     return found
 
 

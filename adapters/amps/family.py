@@ -41,12 +41,12 @@ class Amps(Offering):
 
     def instead(self, what: str) -> str:
         if what == "snapshot":
-            return "its dumps do: give them with --dumps"
+            return "a snapshot of AMPS is made from its dumps: give them with --dumps"
         if what != "repair":
             return ""
         return (
-            "AMPS instances have no roles, so there are none to repair: `failover status` shows which instances let "
-            "clients in; `failover restore` closes one, `failover failback` opens it"
+            "AMPS instances have no roles to repair. `failover status` shows which instances let clients in; "
+            "`failover restore` closes an instance, and `failover failback` opens it"
         )
 
     def reads_dumps(self) -> bool:

@@ -39,7 +39,9 @@ def configurations_of(
     fetched."""
     part = next((one for one in site.parts if _serves(registry, one)), None)
     if part is None:
-        return {(site.name, service): f"no adapter of {site.name} can fetch it" for service in services}
+        return {
+            (site.name, service): f"no adapter of {site.name} can fetch the configuration" for service in services
+        }
     adapter = registry.get(part.adapter)(part, context)
     assert isinstance(adapter, ServesConfiguration)  # by _serves
     found: dict[tuple[str, str], Instance | str] = {}

@@ -28,7 +28,7 @@ def parse_size(value: object) -> int:
         raise ValueError("a size is a number with a unit: 500MB, 200GB, 1TB")
     size = float(found[1]) * _SIZES[found[2].lower()]
     if size > _SIZE_MAX:
-        raise ValueError(f"no disk is larger than {_SIZE_MAX:.0e} bytes")
+        raise ValueError(f"a size must be at most {_SIZE_MAX:.0e} bytes")
     return int(size)
 
 
@@ -44,13 +44,13 @@ class AdminAssumptions(_Strict):
 
     check_segment: Literal["transport", "transports"] = Field(
         default="transport",
-        description="how the path of the entitlement check is spelled; the documentation has both",
+        description="the word in the path of the entitlement check; the AMPS documentation uses both words",
     )
     missing_list_is_empty: bool = Field(
-        default=False, description="a list that an answer leaves out has no entries; else it is unknown"
+        default=False, description="if true, a list that an answer leaves out is empty; if false, it is unknown"
     )
     keeping_up_s: float = Field(
-        default=1.0, ge=0, description="a link under load keeps up if it says that it is no further behind"
+        default=1.0, ge=0, description="a link under load keeps up if it is at most this many seconds behind"
     )
     recovered_when_replicating: bool = Field(
         default=True, description="an instance with a connected outgoing link has finished its recovery"
@@ -87,19 +87,27 @@ class AmpsOptions(HttpOptions):
     mate: str | None = Field(default=None, description="name, destination or group of the link to the other site")
     link: Literal["sync", "async"] = Field(
         default="async",
-        description="how this site's link to its mate is configured; async asks before messages are given up",
+        description="how this site's link to its mate is configured; with async, a run asks before it gives up messages",
     )
     client_transports: tuple[str, ...] | None = Field(
-        default=None, min_length=1, description="those that clients use; without it, all but the replication one"
+        default=None,
+        min_length=1,
+        description="names of the transports that clients use; by default all transports except replication",
     )
-    not_applications: str = Field(default="", description="a regular expression: clients of these names do not count")
+    not_applications: str = Field(
+        default="", description="a regular expression; clients whose names match do not count"
+    )
     interval: Duration | None = Field(
-        default=None, description="Admin/Interval, where the configuration cannot be read"
+        default=None, description="the value of Admin/Interval, if the configuration cannot be read"
     )
     journal_capacity: Size | None = Field(default=None, description="the disk space that journals may take")
-    outage: Duration = Field(default=86_400.0, validate_default=False, description="an outage of the mate to survive")
+    outage: Duration = Field(
+        default=86_400.0,
+        validate_default=False,
+        description="the longest outage of the mate that the journals must survive",
+    )
     configurations: Mapping[str, Dumped] = Field(
-        default={}, description="by device, its configuration with everything that it includes"
+        default={}, description="for each device, a file with its configuration and all included files"
     )
     services: Mapping[str, ServiceOptions] | None = None
     assume: AdminAssumptions = AdminAssumptions()
@@ -110,13 +118,13 @@ class AmpsOptions(HttpOptions):
         try:
             re.compile(text)
         except re.error as error:
-            raise ValueError(f"no regular expression: {error}") from error
+            raise ValueError(f"this is not a regular expression: {error}") from error
         return text
 
     @model_validator(mode="after")
     def _consistent(self) -> AmpsOptions:
         if self.interval is not None and self.interval < 1:
-            raise ValueError("AMPS takes no interval below 1s")
+            raise ValueError("the interval must be at least 1s")
         if self.auth is not None and self.token is not None:
             raise ValueError("`auth: negotiate` and `token` are two ways to log in; give one of them")
         return self
@@ -143,7 +151,7 @@ def options_of(site: Site) -> AmpsOptions:
     if options.auth is not None and site.login is not None:
         raise DefinitionError(
             f"site {site.name} has both a login and `auth: negotiate` in its options: these are two ways to log in",
-            hint="with `auth: negotiate` the Kerberos ticket is the login; leave out one of them",
+            hint="with `auth: negotiate` the Kerberos ticket is the login; remove the login or `auth: negotiate`",
         )
     names = {device.name for device in site.devices}
     for device in set(options.configurations) - names:
@@ -175,7 +183,7 @@ def device_of(site: Site, options: AmpsOptions, service: str) -> Device:
         if own is None and len(site.devices) == 1:
             return site.devices[0]
     raise NoSuchService(
-        f"no instance of {site.name or 'the site'} is that of {service!r}",
+        f"no device of {site.name or 'the site'} is the instance of {service!r}",
         device=site.name,
         hint="name its device in the site's options: services: {NAME: {device: …}}",
     )

@@ -70,5 +70,5 @@ def reads_and_acts(request: Request) -> bool:
 
 def _segment(text: str) -> str:
     if not text or set(text) <= {"."} or not text.isprintable():
-        raise Forbidden(f"{text!r} is no id that can be asked for")
+        raise Forbidden(f"{text!r} is not a valid id")
     return quote(text, safe="")

@@ -157,11 +157,11 @@ def _named(instance: AmpsInstance, links: Sequence[Link], wanted: str | None) ->
     name = instance.device.name
     shown = ", ".join(sorted(link.name for link in links))
     why = (
-        f"no link of {name} has the name, destination or group {wanted!r}, or several have"
+        f"not exactly one link of {name} has the name, destination or group {wanted!r}"
         if wanted is not None
         else f"{name} has several links, and the inventory does not name the one to the mate"
     )
-    raise NoSuchService(f"{why}: write one of these as mate into the site's options: {shown}", device=name)
+    raise NoSuchService(f"{why}; set `mate` in the site's options to one of these: {shown}", device=name)
 
 
 def _is_sync(word: str | None) -> bool | None:
@@ -332,21 +332,23 @@ SPECS: Mapping[str, ReadingSpec] = {
     one.name: one
     for one in (
         _spec(
-            "instance", "Who answers, since when, and whether it replicates", *map(look_at, (*_WHO, "replication"))
+            "instance",
+            "Name and start time of the instance, and whether it replicates",
+            *map(look_at, (*_WHO, "replication")),
         ),
-        _spec("transports", "Incoming transports, and whether they are enabled", look_at("transports")),
+        _spec("transports", "Incoming transports and whether they are enabled", look_at("transports")),
         _spec("clients", "Applications that are connected", look_at("clients")),
         _spec("links", "Links to other instances", look_at("timestamp"), look_at("replication"), CONFIGURATION),
-        _spec("queues", "Queues, and the messages that are owned here", look_at("queues")),
+        _spec("queues", "Queues and the messages that this instance owns", look_at("queues")),
         _spec("transaction_log", "Journals on disk", look_at("transaction_log"), CONFIGURATION),
         _spec(
             "bootstrap",
-            "Whether the state would be fetched from another instance",
+            "Whether the instance would fetch its state from another instance",
             look_at("transaction_log"),
             look_at("sow"),
             CONFIGURATION,
         ),
         _spec("sow", "Records of each SOW topic", look_at("sow"), CONFIGURATION),
-        _spec("permissions", "What the account may do, by the entitlement check", _MAY),
+        _spec("permissions", "What the account may do, according to the entitlement check", _MAY),
     )
 }

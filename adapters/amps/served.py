@@ -53,8 +53,8 @@ def read_served(
     include = next(_includes(root), None)
     if include is not None:
         raise DefinitionError(
-            "it includes a file that only its own machine has",
-            hint="run `ampServer --dump-config` there, and name what it prints in the site's options (configurations)",
+            "the configuration includes a file that exists only on the machine of the instance",
+            hint="run `ampServer --dump-config` there, and name the output file in the site's options (configurations)",
             file=file,
             line=include.line,
         )

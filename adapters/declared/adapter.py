@@ -189,14 +189,16 @@ class DeclaredAdapter:
         values = {name: str(value) for name, value in found.model_dump().items() if value is not None}
         for name in first.fields:
             if name not in values and name in named_in(declared):
-                raise UnreadableReply(f"{declared.after} does not give {name}", text="", device=self._where)
+                raise UnreadableReply(
+                    f"the reading {declared.after} has no value for {name}", text="", device=self._where
+                )
         return {name: value for name, value in values.items() if name in first.fields}
 
     def apply(self, action: str, calls: Sequence[Call], permit: Permit) -> Iterator[Result]:
         """See ``orchestrator.family.contract.Adapter``."""
         if self._context.read_only:
             raise Forbidden(
-                f"{action} is not done: this session with {self._site.name} only reads", device=self._where
+                f"{action} was not sent: this session with {self._site.name} is read-only", device=self._where
             )
         return self._apply(self.file.actions[action], calls, permit)
 
@@ -260,12 +262,12 @@ def values_of(file: FamilyFile, site: Site) -> dict[str, Value]:
         if name not in file.options and name not in file.connect.given:
             known = ", ".join([*file.options, *sorted(file.connect.given)]) or "none"
             raise DefinitionError(
-                f"options of site {site.name}: {name} is not known", hint=f"{file.family} knows: {known}"
+                f"options of site {site.name}: the option {name} is not known", hint=f"{file.family} knows: {known}"
             )
     for name, option in file.options.items():
         value = site.options.get(name, option.default)
         if value is None or not option.fits(value):
-            what = "is missing" if value is None else f"is no {option.type}"
+            what = "is missing" if value is None else f"is not of the type {option.type}"
             raise DefinitionError(f"options of site {site.name}: {name} {what}", hint=f"{name}: {option.says}")
         values[name] = value
     return values

@@ -94,7 +94,7 @@ class Commands:
             environment[declared.password] = password
         program = which(words[0], path=environment["PATH"])
         if program is None:
-            raise Unreachable(f"{words[0]} is no program that can be run here", device=self._where)
+            raise Unreachable(f"{words[0]} is not a program on this machine", device=self._where)
         try:
             ended = run(
                 [program, *words[1:]],
@@ -107,7 +107,9 @@ class Commands:
             raise Unreachable(f"{words[0]} cannot be started: {error.strerror}", device=self._where) from error
         output = ended.output.decode("utf-8", "replace")
         if ended.code is None or ended.code < 0:
-            raise CommandTimedOut(f"{words[0]} did not end by itself within {timeout_s:g} s", device=self._where)
+            raise CommandTimedOut(
+                f"{words[0]} was ended by a signal, or did not end within {timeout_s:g} s", device=self._where
+            )
         if ended.code != 0 and declared is not None:
             if declared.unreachable and re.search(declared.unreachable, output, re.MULTILINE):
                 raise Unreachable(line_of_output(output), device=self._where)

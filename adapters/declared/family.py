@@ -101,7 +101,7 @@ def _decisions(what: str, items: ItemsFile) -> MoveOption:
     return MoveOption(
         flag=f"--{items.decides}",
         metavar="ask|stop|revert|FILE",
-        help=f"{what[:1].upper()}{what[1:]}: the decisions in FILE; for those without one: ask, stop, or revert"
+        help=f"{what[:1].upper()}{what[1:]}: the decisions in FILE; for items without a decision: ask, stop, or revert"
         " (default: ask on a terminal, else revert).",
         decides=items.decides or "",
         decisions=_decision_file(items.key),

@@ -59,13 +59,13 @@ class FacetGuard:
         site, mate = self._target.site, self._target.mate
         if now.kind == "leave":
             raise NotStarted(
-                f"{site} answers, and {mate} does not report that it serves: guarding {site} could end the service",
+                f"{site} answers, but {mate} does not report that it serves; guarding {site} could end the service",
                 hint="check with `failover status`; guard a site that has failed, not one that serves",
             )
         if now.kind == "act" and restored:
             raise NotStarted(
-                f"{site} was restored by run {restored}: guarding it would close a healthy site",
-                hint=f"check with `failover status`; two sites that serve are repaired by closing one: {site} or {mate}",
+                f"run {restored} restored {site}; guarding {site} would close a healthy site",
+                hint=f"check with `failover status`; if both sites serve, close one of them: {site} or {mate}",
             )
 
     def warning(self) -> str:
@@ -76,8 +76,8 @@ class FacetGuard:
         """See ``GuardStrategy``."""
         target = self._target
         return (
-            f"Whenever {target.site} serves while {target.mate} does too, this will close {target.site} by "
-            f"{self._runbook}, without asking again, and record it."
+            f"Whenever both {target.site} and {target.mate} serve, this command closes {target.site} by the runbook "
+            f"{self._runbook} without asking again, and records it."
         )
 
     def runbook(self, now: GuardDecision) -> str:
@@ -94,17 +94,17 @@ def decide_guard(here: Found, there: Found) -> GuardDecision:
     no client would end the service, so the mate must first report that it serves."""
     served = [service for service in here if _serves(there.get(service)) is True]
     if not served:
-        return GuardDecision("leave", "it answers, and its mate does not report that it serves")
+        return GuardDecision("leave", "it answers, but its mate does not report that it serves")
     both = tuple(service for service in served if _serves(here[service]) is True)
     if both:
         return GuardDecision("act", f"it serves {', '.join(both)}, and SO DOES ITS MATE", both, both_active=both)
     unknown = [service for service in served if _serves(here[service]) is None]
     if unknown:
         found = here[unknown[0]]
-        why = found.text if isinstance(found, Failure) else "it does not report it"
+        why = found.text if isinstance(found, Failure) else "the site does not report it"
         return GuardDecision("unclear", f"it answers; whether it serves is unknown: {why}")
     return GuardDecision(
-        "safe", "it does not serve; a start could change that, so it stays guarded until it is restored"
+        "safe", "it does not serve; it could serve after a start, so it stays guarded until it is restored"
     )
 
 

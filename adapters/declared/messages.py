@@ -52,12 +52,14 @@ class NatsOptions(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
-    scheme: Literal["tls", "nats"] = Field(default="tls", description="plain nats is for a lab on this machine")
+    scheme: Literal["tls", "nats"] = Field(default="tls", description="use plain nats only for a lab on this machine")
     ca_file: str | None = Field(
-        default=None, description="PEM file of the only CA to trust; without it, those of the system"
+        default=None, description="PEM file of the only CA to trust; by default, the CAs of the system"
     )
-    token: SecretRef | None = Field(default=None, description="a token, used instead of the login")
-    insecure_nats: bool = Field(default=False, description="allow plain nats to another machine, password and all")
+    token: SecretRef | None = Field(default=None, description="a token that is used instead of the login")
+    insecure_nats: bool = Field(
+        default=False, description="allow plain nats to another machine; the password is then sent in clear text"
+    )
 
 
 class Messages(Requests[MessageFile]):
@@ -69,7 +71,7 @@ class Messages(Requests[MessageFile]):
             import nats
         except ImportError as error:
             raise DefinitionError(
-                f"the family {site.adapter} needs the client of NATS for Python: {error}",
+                f"the family {site.adapter} needs the NATS client for Python: {error}",
                 hint="pip install 'failover[nats]'",
             ) from error
         del nats
@@ -96,7 +98,7 @@ class Messages(Requests[MessageFile]):
     def exchange(self, request: MessageFile, values: Values, body: Any, timeout_s: float, *, is_read: bool) -> Answer:
         """See ``Requests``. Raises ``Unreachable`` where nothing listens to the subject."""
         if self._context.read_only and not is_read:
-            raise Forbidden(f"{head_of(request, values)} is not sent: this session only reads", device=self.where)
+            raise Forbidden(f"{head_of(request, values)} was not sent: this session is read-only", device=self.where)
         subject = self._subject(request, values)
         payload = "" if body is None else json.dumps(body)
         with told(self._context, self.where, f"request {subject} {payload}".strip()) as exchange:
@@ -112,7 +114,7 @@ class Messages(Requests[MessageFile]):
         for written, part in zip(request.subject, parts, strict=True):
             tokens = part.split(".") if written[1:-1] in self._own else [part]
             if not all(tokens) or any(_NO_PART & set(one) or "." in one for one in tokens):
-                raise CommandRejected(f"{part!r} cannot be a part of a subject", device=self.where)
+                raise CommandRejected(f"{part!r} is not a valid part of a NATS subject", device=self.where)
         return ".".join(parts)
 
     def _text(self, subject: str, payload: bytes, timeout_s: float) -> str:
@@ -222,7 +224,7 @@ class _Line:
         except (OSError, Error, TimeoutError) as error:
             words = str(error) or type(error).__name__
             if "authorization" in words.lower():
-                raise AuthenticationFailed("the server refuses the login", device=self._where) from error
+                raise AuthenticationFailed("the server refused the login", device=self._where) from error
             raise Unreachable(f"no connection: {words}", device=self._where) from error
         finally:
             if not client.is_connected:
@@ -248,7 +250,7 @@ class _Line:
                 raise ConnectionLost("the connection ended before the answer", device=self._where)
             raise late
         except NoRespondersError as error:
-            raise Unreachable(f"nothing listens to {subject}", device=self._where) from error
+            raise Unreachable(f"no service listens to {subject}", device=self._where) from error
         except MaxPayloadError as error:
             raise CommandRejected(f"{subject}: {error}", device=self._where) from error
         except ConnectionClosedError as error:
@@ -268,7 +270,7 @@ class _Line:
             raise error
         for subject, denied in self._denied.items():
             if f'"{subject.lower()}"' in str(error).lower() and not denied.done():
-                denied.set_result(f"the login may not send to {subject}")
+                denied.set_result(f"the login is not permitted to send to {subject}")
 
     async def _end(self) -> None:
         self._over.set()
@@ -314,7 +316,7 @@ def _trust_of(options: NatsOptions) -> ssl.SSLContext | None:
     try:
         return ssl.create_default_context(cafile=None if path is None else str(path))
     except (OSError, ValueError) as error:
-        why = error.strerror if isinstance(error, OSError) and error.strerror else "it holds no PEM certificate"
+        why = error.strerror if isinstance(error, OSError) and error.strerror else "the file has no PEM certificate"
         raise DefinitionError(f"ca_file {path} cannot be used: {why}") from error
 
 
@@ -326,7 +328,7 @@ def _error_in(text: str) -> tuple[int, str]:
     except ValueError:
         found = None
     if not isinstance(found, dict):
-        raise UnreadableReply("the answer is no JSON object", text=text[:500])
+        raise UnreadableReply("the answer is not a JSON object", text=text[:500])
     error = found.get("error")
     if error is None:
         return 0, ""

@@ -10,13 +10,13 @@ from orchestrator.family.moves import ACCEPT_MANAGER, Kind, MoveOption
 _ON_LINK_LOSS = MoveOption(
     flag="--on-bridge-loss",
     metavar="wait|revert|escalate",
-    help="The answer in advance (unattended: revert).",
+    help="What to do if the link is lost (unattended: revert).",
     chooses="link-lost",
 )
 _ACCEPT_LOSS = MoveOption(
     flag="--accept-loss",
     metavar="TEXT",
-    help="Why what only the failed site has may be dropped.",
+    help="Why data that only the failed site has may be dropped.",
     answers={"data-loss": "accept"},
 )
 OPTIONS: Mapping[Kind, Sequence[MoveOption]] = {

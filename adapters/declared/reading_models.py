@@ -116,7 +116,9 @@ def reading_of(
         listed = [_made(item, declared.items.fields, row, values) for row in _known(declared.items, rows)]
         return model.model_validate({"items": tuple(listed)})
     if len(rows) != 1:
-        raise UnreadableReply(f"the answer has {len(rows)} rows, and one is needed", text=str(list(rows))[:500])
+        raise UnreadableReply(
+            f"the answer has {len(rows)} rows, but it must have one row", text=str(list(rows))[:500]
+        )
     made = _made(model, declared.fields, rows[0], values)
     assert isinstance(made, Reading)
     return made
@@ -130,7 +132,7 @@ def _known(declared: ItemsFile, rows: Sequence[Mapping[str, Any]]) -> Sequence[M
         if declared.known not in row:
             raise UnreadableReply(f"the answer has no {declared.known!r}", text=str(dict(row))[:500])
         if row[declared.known] is None or not _truth(declared.known, row[declared.known]):
-            raise UnreadableReply("this end cannot know the list", text=str(dict(row))[:500])
+            raise UnreadableReply("this site does not know the list", text=str(dict(row))[:500])
     column = declared.fields[declared.key].from_ or declared.key
     return [row for row in rows if row.get(column) is not None]
 
@@ -167,7 +169,7 @@ def _value(
 ) -> bool | int | float | str | None:
     column = name if field.from_.startswith("/") else field.from_ or name
     if column not in row and not field.from_.startswith(("/", "@")):
-        raise UnreadableReply(f"the answer has no {column!r}, which {name} is read from", text=str(dict(row))[:500])
+        raise UnreadableReply(f"the answer has no {column!r}, and {name} is read from it", text=str(dict(row))[:500])
     found = row.get(column)
     if found is None:
         return None
@@ -191,14 +193,16 @@ def _from_parts(name: str, found: str, bits: int) -> int:
     number = 0
     for part in found.split("/"):
         if _HEX.fullmatch(part) is None or int(part, 16) >> bits:
-            raise UnreadableReply(f"{name} is not a number in parts of {bits} bits", text=found[:500])
+            raise UnreadableReply(
+                f"the value of {name} is not a hexadecimal number in parts of {bits} bits", text=found[:500]
+            )
         number = (number << bits) | int(part, 16)
     return number
 
 
 def _has(name: str, field: FieldFile, found: Any, values: Mapping[str, Any]) -> bool:
     if not isinstance(found, list):
-        raise UnreadableReply(f"{name} is read from a list, and there is none", text=str(found)[:500])
+        raise UnreadableReply(f"{name} needs a list, but the answer has no list there", text=str(found)[:500])
     wanted = filled_in(field.contains or field.exactly, values)
     wanted = wanted if isinstance(wanted, list | tuple) else (wanted,)
     return all(one in found for one in wanted) and (field.exactly is None or all(one in wanted for one in found))
@@ -214,16 +218,18 @@ def _truth(name: str, found: Any) -> bool:
     word = str(found).lower()
     if word in _YES | _NO:
         return word in _YES
-    raise UnreadableReply(f"{name} is neither true nor false", text=str(found)[:500])
+    raise UnreadableReply(f"the value of {name} is neither true nor false", text=str(found)[:500])
 
 
 def _number(name: str, found: Any, *, whole: bool) -> int | float:
     try:
         number = float(str(found))
     except ValueError:
-        raise UnreadableReply(f"{name} is not a number", text=str(found)[:500]) from None
+        raise UnreadableReply(f"the value of {name} is not a number", text=str(found)[:500]) from None
     if number != number or number in (float("inf"), float("-inf")) or (whole and number != int(number)):
-        raise UnreadableReply(f"{name} is not a {'whole ' if whole else ''}number", text=str(found)[:500])
+        raise UnreadableReply(
+            f"the value of {name} is not a {'whole ' if whole else ''}number", text=str(found)[:500]
+        )
     return int(number) if number == int(number) else number
 
 
@@ -242,7 +248,7 @@ def rows_of(output: str, code: int, declared: ReadingFile, pick: Mapping[str, st
     if declared.rows is not None and is_told:
         listed = member_at(document, declared.rows)
         if not isinstance(listed, list):
-            raise UnreadableReply(f"there is no list at {declared.rows!r} of the answer", text=output[:500])
+            raise UnreadableReply(f"the answer has no list at {declared.rows!r}", text=output[:500])
         found = [one for one in listed if _is_picked(one, pick)]
     plain = {name: field for name, field in fields.items() if not field.all_}
     whole = {"@code": code, "@rows": len(found) if is_told else None}

@@ -131,7 +131,7 @@ def changed_document(request: RequestFile | MessageFile, answer: Any, values: Va
 
 def _parsed(text: str, code: int) -> Any:
     if code >= 300:
-        raise UnreadableReply(f"the document is not there ({code})", text=text[:500])
+        raise UnreadableReply(f"the server did not give the document ({code})", text=text[:500])
     try:
         return json.loads(text)
     except ValueError:

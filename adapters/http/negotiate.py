@@ -21,9 +21,11 @@ if TYPE_CHECKING:
 
 _UNAUTHORIZED = 401
 _NO_TICKET = (
-    "`kinit` gets one into the cache of KRB5CCNAME, and `klist` shows it; KRB5_CLIENT_KTNAME names a keytab instead"
+    "get a ticket with `kinit` (cache: KRB5CCNAME), or set KRB5_CLIENT_KTNAME to a keytab; `klist` shows tickets"
 )
-_NO_SERVICE = "it is asked for by the address in the inventory, as HTTP/ADDRESS; check that, krb5.conf and the KDC"
+_NO_SERVICE = (
+    "the ticket is for HTTP/ADDRESS with the address in the inventory; check that address, krb5.conf and the KDC"
+)
 
 
 def ticket_auth(device: str, *, clock: Clock, within_s: float) -> httpx.Auth:
@@ -39,8 +41,8 @@ def ticket_auth(device: str, *, clock: Clock, within_s: float) -> httpx.Auth:
         import httpx_gssapi
     except ImportError as error:
         raise DefinitionError(
-            f"`auth: negotiate` needs Kerberos for Python: {error}",
-            hint="pip install 'failover[kerberos]'; on Debian that needs libkrb5-dev, gcc and python3-dev",
+            f"`auth: negotiate` needs the Kerberos library for Python: {error}",
+            hint="pip install 'failover[kerberos]'; on Debian this needs libkrb5-dev, gcc and python3-dev",
         ) from error
     del gssapi
     # The library logs each failure with its stack, and each token at its finest level. Our errors say what failed.
@@ -72,9 +74,9 @@ class _Ticket(httpx.Auth):
         took_s = self._clock.now() - asked_at
         if took_s > self._within_s:
             raise AuthenticationFailed(
-                f"Kerberos took {took_s:.0f} s to give a ticket for {self._device}, so nothing was sent there",
+                f"Kerberos took {took_s:.0f} s to give a ticket for {self._device}, so nothing was sent",
                 device=self._device,
-                hint="check the KDCs that krb5.conf names; the first may be away",
+                hint="check the KDCs that krb5.conf names; the first one may not answer",
             )
         response = yield request
         has_proof = "negotiate" in response.headers.get("www-authenticate", "").lower()
@@ -87,7 +89,7 @@ class _Ticket(httpx.Auth):
             is_proven = False
         if not is_proven:
             raise UnreadableReply(
-                f"the answer of {self._device} does not prove that it is HTTP/{request.url.host}",
+                f"the answer of {self._device} does not prove the identity HTTP/{request.url.host}",
                 text="",
                 device=self._device,
             )
@@ -110,7 +112,7 @@ class _Ticket(httpx.Auth):
 
     def _no_ticket(self, why: str) -> AuthenticationFailed:
         return AuthenticationFailed(
-            f"there is no Kerberos ticket to log in to {self._device} with (`kinit` gets one): {why}",
+            f"there is no Kerberos ticket for the login to {self._device} (get one with `kinit`): {why}",
             device=self._device,
             hint=_NO_TICKET,
         )

@@ -28,12 +28,18 @@ class HttpOptions(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
-    scheme: Literal["https", "http"] = Field(default="https", description="plain http is for a lab on this machine")
-    ca_file: str | None = Field(
-        default=None, description="PEM file of the only CA to trust; without it, those of the system"
+    scheme: Literal["https", "http"] = Field(
+        default="https", description="use plain http only for a lab on this machine"
     )
-    token: SecretRef | None = Field(default=None, description="an OAuth bearer token, used instead of the login")
-    insecure_http: bool = Field(default=False, description="allow plain http to another machine, password and all")
+    ca_file: str | None = Field(
+        default=None, description="PEM file of the only CA to trust; by default, the CAs of the system"
+    )
+    token: SecretRef | None = Field(
+        default=None, description="an OAuth bearer token that is used instead of the login"
+    )
+    insecure_http: bool = Field(
+        default=False, description="allow plain http to another machine; the password is then sent in clear text"
+    )
 
 
 def origin_of(device: Device, options: HttpOptions) -> tuple[str, str, int]:
@@ -42,8 +48,8 @@ def origin_of(device: Device, options: HttpOptions) -> tuple[str, str, int]:
     host = device.address or device.name
     if device.port == _SSH_PORT:
         raise DefinitionError(
-            f"device {device.name} needs the port of its management over {options.scheme}",
-            hint="software brokers usually take 1943 for https, appliances 443; the device's own setting counts",
+            f"the inventory must give the management port of device {device.name} for {options.scheme}",
+            hint="the https port is usually 1943 on software brokers, and 443 on appliances; check the device's setting",
         )
     if options.scheme == "http" and not options.insecure_http and not is_this_machine(host):
         raise DefinitionError(
@@ -63,7 +69,7 @@ def trust_of(options: HttpOptions) -> ssl.SSLContext:
     try:
         return ssl.create_default_context(cafile=str(path))
     except (OSError, ValueError) as error:  # ssl.SSLError is an OSError
-        why = error.strerror if isinstance(error, OSError) and error.strerror else "it holds no PEM certificate"
+        why = error.strerror if isinstance(error, OSError) and error.strerror else "the file has no PEM certificate"
         raise DefinitionError(f"ca_file {path} cannot be used: {why}") from error
 
 
@@ -76,9 +82,9 @@ def proof_of(site: Site, options: HttpOptions, secrets: Secrets) -> Callable[[],
             if _TOKEN.fullmatch(token) is None:
                 # httpx would refuse it too, with the whole header in the text of its error.
                 raise AuthenticationFailed(
-                    f"the token for {site.name} has a character that no token has",
+                    f"the token for {site.name} has a character that is not allowed in a token",
                     device=site.name,
-                    hint="a token is one word of ASCII; is there a line end, or a blank, in what holds it?",
+                    hint="a token is one word of ASCII; check that its file or variable has no blank and no line end",
                 )
             return "Bearer " + token
         login = site.login

@@ -25,10 +25,11 @@ def not_carried_out(reply: Reply, device: str, statuses: frozenset[int]) -> Comm
     if reply.status not in statuses:
         return None
     return CommandRejected(
-        f"{device} did not carry it out: it redirects to {target_of(reply)} (HTTP {reply.status}), which is not followed",
+        f"{device} did not carry out the request: it redirects to {target_of(reply)} (HTTP {reply.status}); "
+        "redirects are not followed",
         device=device,
-        hint="something in front of it answers, such as a proxy or a login page: the inventory needs the address of the "
-        "device's own management",
+        hint="a proxy or a login page may answer in place of the device; give the inventory the address of the device's "
+        "management",
     )
 
 

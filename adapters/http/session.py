@@ -98,7 +98,7 @@ class HttpSession:
         """
         if not self._allows(request):
             raise Forbidden(
-                f"{request.method} {request.target} is not sent: this session only reads", device=self.device
+                f"{request.method} {request.target} was not sent: this session is read-only", device=self.device
             )
         had_cookie = self.has_cookie
         reply = self._once(request)
@@ -173,15 +173,15 @@ class HttpSession:
             )
         except FOREIGN as error:  # nothing was sent yet
             raise Unreachable(
-                f"no request for {self.device} can be made of {request.target!r}", device=self.device
+                f"{request.target!r} is not a valid request target for {self.device}", device=self.device
             ) from error
 
     def _body(self, response: httpx.Response, deadline: float) -> bytes:
         claimed = response.headers.get("content-length", "")
         if claimed.isascii() and claimed.isdigit() and int(claimed[:20]) > BODY_MAX:  # not waited for: it never comes
             raise UnreadableReply(
-                f"the answer of {self.device} claims to have {claimed[:40]} bytes, and more than "
-                f"{BODY_MAX // 1_048_576} MB are not read",
+                f"the answer of {self.device} has {claimed[:40]} bytes by its header; the limit is "
+                f"{BODY_MAX // 1_048_576} MB",
                 text=f"HTTP {response.status_code}, Content-Length: {claimed[:40]}",
                 device=self.device,
             )
@@ -190,7 +190,7 @@ class HttpSession:
             body += chunk
             if len(body) > BODY_MAX:
                 raise UnreadableReply(
-                    f"the answer of {self.device} is longer than {BODY_MAX // 1_048_576} MB",
+                    f"the answer of {self.device} is larger than {BODY_MAX // 1_048_576} MB",
                     text=bytes(body[:1000]).decode("utf-8", "replace"),
                     device=self.device,
                 )

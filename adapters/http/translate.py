@@ -77,7 +77,7 @@ def translate(error: Exception, *, device: str, is_over_time: bool = False) -> A
         return HostKeyRejected(
             f"the certificate of {device} is not trusted: {untrusted.verify_message}",
             device=device,
-            hint="name the CA that signed it as ca_file; the certificate has to carry the device's address",
+            hint="set ca_file to the CA that signed the certificate; the certificate must contain the device's address",
         )
     kind = _kind(error)
     if kind is Unreachable:
@@ -86,7 +86,7 @@ def translate(error: Exception, *, device: str, is_over_time: bool = False) -> A
         return CommandTimedOut(f"{device} did not answer in time", device=device)
     if kind is UnreadableReply:
         return UnreadableReply(f"the answer of {device} cannot be read: {why}", text=why, device=device)
-    return ConnectionLost(f"the connection with {device} broke: {why}", device=device)
+    return ConnectionLost(f"the connection to {device} was lost: {why}", device=device)
 
 
 def _kind(error: Exception) -> type[AdapterError]:

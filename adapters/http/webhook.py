@@ -46,7 +46,9 @@ class WebhookPoster:
             host = parts.hostname or ""
             origin = (parts.scheme, host, parts.port or _PORTS[parts.scheme])
         except (KeyError, ValueError):
-            raise Unreachable(f"the address of the webhook at {host or 'no host'} is none", device=host) from None
+            raise Unreachable(
+                f"the address of the webhook is not a valid URL (host: {host or 'none'})", device=host
+            ) from None
         target = (parts.path or "/") + (f"?{parts.query}" if parts.query else "")
         # Making the connection and the exchange share the time.
         limits = Limits(connect_s=timeout_s / 2, exchange_s=timeout_s / 2)

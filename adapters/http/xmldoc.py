@@ -30,7 +30,7 @@ def parse_xml(body: bytes) -> Element:
     except ParseError as error:
         raise MalformedXml(f"not well-formed: {error}") from error
     except DefusedXmlException as error:
-        raise MalformedXml(f"it declares what is refused: {type(error).__name__}") from error
+        raise MalformedXml(f"it has a declaration that is not accepted: {type(error).__name__}") from error
     except (ValueError, LookupError) as error:  # an encoding that does not exist, or that the parser cannot do
         raise MalformedXml(f"its encoding cannot be read: {error}") from error
     return root
@@ -47,7 +47,7 @@ class _BoundedBuilder(TreeBuilder):
         self._depth += 1
         self._count += 1
         if self._depth > DEPTH_MAX or self._count > ELEMENTS_MAX:
-            raise MalformedXml(f"it has more than {ELEMENTS_MAX} elements, or is deeper than {DEPTH_MAX}")
+            raise MalformedXml(f"it has more than {ELEMENTS_MAX} elements, or more than {DEPTH_MAX} levels")
         return super().start(tag, attrs)
 
     def end(self, tag: Any) -> Element:

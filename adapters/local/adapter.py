@@ -76,9 +76,9 @@ class LocalAdapter:
             for words in (command.argv, command.check or ()):
                 if words and which(words[0], path=PATH) is None:
                     raise CommandRejected(
-                        f"{words[0]}, which {name} of {self._site.name} runs, is no program that can be run here",
+                        f"the command {name} of {self._site.name} runs {words[0]}, but this machine has no such program",
                         device=HERE,
-                        hint=f"install it, or fix the command; a name without a slash is searched for in {PATH}",
+                        hint=f"install the program, or fix the command; a name without a slash is searched for in {PATH}",
                     )
             self._runner.secrets_of(name, command)
 
@@ -108,7 +108,7 @@ class LocalAdapter:
         if action not in ANY_ACTIONS:
             raise ValueError(f"local has no action {action}")
         if self._context.read_only:
-            raise Forbidden(f"{action} is not done: this session with {self._site.name} only reads", device=HERE)
+            raise Forbidden(f"{action} was not run: this session with {self._site.name} is read-only", device=HERE)
         return self._apply(action, calls, permit)
 
     def _apply(self, action: str, calls: Sequence[Call], permit: Permit) -> Iterator[Result]:
@@ -144,7 +144,12 @@ class LocalAdapter:
         raised."""
         command = self._options.commands[task.name]
         if self._is_done(task):
-            return Result(call, Effect.ACCEPTED, detail=f"{task.name} was not run: it is done already", device=HERE)
+            return Result(
+                call,
+                Effect.ACCEPTED,
+                detail=f"{task.name} was not run, because its check reports that it is already done",
+                device=HERE,
+            )
         try:
             ready = self._runner.ready(task.name, command, task.service)
         except AdapterError as error:
@@ -179,7 +184,7 @@ class LocalAdapter:
             return Answer(Effect.DOUBTFUL, f"{answer.text}; {error}")
         if checked.passed:
             return answer
-        why = f"its check says that it is not done{': ' if checked.output else ''}{checked.output}"
+        why = f"the check reports that it is not done{': ' if checked.output else ''}{checked.output}"
         return Answer(Effect.DOUBTFUL, f"{answer.text}; {why}")
 
     def close(self) -> None:

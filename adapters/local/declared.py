@@ -26,21 +26,23 @@ def command_of(action: str, call: Call, options: LocalOptions, site: Site) -> st
     if action != SET_FENCE:
         name = call.args.get("command", "")
         if name not in options.commands:
-            raise CommandRejected(f"{site.name} has no command {name!r}")
+            raise CommandRejected(f"{site.name} has no command named {name!r}")
         if action == ENSURE and not options.commands[name].idempotent:
-            raise CommandRejected(f"{name} must not be run twice, so it is not for {ENSURE}")
+            raise CommandRejected(f"the command {name} must not be run twice, so the action {ENSURE} cannot run it")
         return name
     closing = fence_command(site)
     if closing is None:
         raise CommandRejected(f"the fence plan of {site.name} has no command")
     state = call.args.get("state", "")
     if state not in _STATES:
-        raise CommandRejected(f"a fence is {' or '.join(_STATES)}, not {state!r}")
+        raise CommandRejected(f"the state of a fence must be {' or '.join(_STATES)}, not {state!r}")
     if state == "closed":
         return closing
     opening = options.commands[closing].undo
     if opening is None:
-        raise CommandRejected(f"{closing} has no undo: a person has to let clients back in at {site.name}")
+        raise CommandRejected(
+            f"the command {closing} has no undo; an operator must let clients in again at {site.name}"
+        )
     return opening
 
 
@@ -120,11 +122,13 @@ def _actions(
         )
 
     return {
-        RUN: running(RUN, "Run a command of the operator's own", names),
-        ENSURE: running(ENSURE, "The same, for one that may be run twice: its own end is its proof", repeatable),
+        RUN: running(RUN, "Run a command that the operator wrote", names),
+        ENSURE: running(
+            ENSURE, "Run a command that may be run twice: its exit code 0 proves that it is done", repeatable
+        ),
         SET_FENCE: ActionSpec(
             SET_FENCE,
-            "Keep clients away by the command of the fence plan, or let them back in by its undo",
+            "Keep clients away by the command of the fence plan, or let them in again by the undo of that command",
             idempotent=False,
             commands=lines(SET_FENCE),
             arguments={"state": ArgumentSpec(choices=_STATES)},

@@ -58,18 +58,18 @@ class LocalCommand(BaseModel):
     def _words(cls, words: Words | None) -> Words | None:
         for number, word in enumerate(words or ()):
             if "\x00" in word:
-                raise ValueError("a word has no NUL character")
+                raise ValueError("a word must not contain a NUL character")
             if word not in (SERVICE, SITE) and (SERVICE in word or SITE in word or _BRACED.fullmatch(word)):
-                raise ValueError(f"only a word that is exactly {SERVICE} or {SITE} is replaced")
+                raise ValueError(f"only {SERVICE} and {SITE} are replaced, and each must be a whole word")
             if number == 0 and (word in (SERVICE, SITE) or not word or ("/" in word and not word.startswith("/"))):
-                raise ValueError("the program is an absolute path, or a name without a slash")
+                raise ValueError("the program must be an absolute path, or a name without a slash")
         return words
 
     @field_validator("timeout")
     @classmethod
     def _some_time(cls, timeout: float) -> float:
         if timeout <= 0:
-            raise ValueError("a time-out of nothing is none")
+            raise ValueError("the timeout must be longer than 0 seconds")
         return timeout
 
     @field_validator("secrets")
@@ -77,13 +77,13 @@ class LocalCommand(BaseModel):
     def _not_ours(cls, secrets: Mapping[str, SecretRef]) -> Mapping[str, SecretRef]:
         for name in secrets:
             if _OURS.fullmatch(name):
-                raise ValueError(f"{name} is not for a secret")
+                raise ValueError(f"the variable {name} must not hold a secret")
         return secrets
 
     @model_validator(mode="after")
     def _names_a_service(self) -> LocalCommand:
         if self.per == "site" and SERVICE in (*self.argv, *(self.check or ())):
-            raise ValueError(f"{SERVICE} needs `per: service`")
+            raise ValueError(f"{SERVICE} is only for a command with `per: service`")
         return self
 
 
@@ -101,9 +101,11 @@ class LocalOptions(BaseModel):
                 continue
             undo = self.commands.get(command.undo)
             if undo is None or command.undo == name:
-                raise ValueError(f"the undo of {name} is {command.undo}, which is no other command")
+                raise ValueError(f"the undo of {name} must be another command of the site, not {command.undo}")
             if undo.per != command.per:
-                raise ValueError(f"{name} is done per {command.per}, and its undo per {undo.per}")
+                raise ValueError(
+                    f"{name} is run per {command.per}, but its undo per {undo.per}; both must be the same"
+                )
         return self
 
 
@@ -123,11 +125,11 @@ def options_of(site: Site) -> LocalOptions:
     name = fence_command(site)
     if name is not None and name not in options.commands:
         raise DefinitionError(
-            f"the fence plan of site {site.name} runs {name}, which is none of its commands",
-            hint=f"it has: {', '.join(options.commands)}",
+            f"the fence plan of site {site.name} names {name}, but the site has no such command",
+            hint=f"its commands are: {', '.join(options.commands)}",
         )
     if name is not None and options.commands[name].check is None:
-        raise DefinitionError(f"{name} is in the fence plan of site {site.name}, and has no check to prove it")
+        raise DefinitionError(f"the command {name} is in the fence plan of site {site.name}, so it needs a check")
     return options
 
 
@@ -152,6 +154,6 @@ def check_service(command: LocalCommand, service: str) -> None:
     if command.per == "site":
         return
     if _SERVICE.fullmatch(service) is None or not service.isprintable() or service != service.strip():
-        raise Forbidden(f"{service!r} is not passed to a command: it cannot be the name of a service")
+        raise Forbidden(f"{service!r} is not a valid name of a service, so no command was run")
     if service.startswith("-") and SERVICE in (*command.argv, *(command.check or ())):
-        raise Forbidden(f"{service!r} is not passed to a command, which would read it as an option")
+        raise Forbidden(f"{service!r} starts with '-', so a command would read it as an option; no command was run")

@@ -145,7 +145,7 @@ def _watch(guardian: subprocess.Popen[bytes], pipe: int, news: int, deadline: fl
 def _job(argv: Sequence[str], environment: Mapping[str, str]) -> bytes:
     words = [os.fsencode(word) for word in (*argv, *(f"{name}={value}" for name, value in environment.items()))]
     if any(b"\0" in word for word in words):
-        raise ValueError("no word and no variable has a NUL character")
+        raise ValueError("a word or a variable of the command has a NUL character")
     body = b"".join(word + b"\0" for word in words)
     return b"%d %d\n%s" % (len(body), len(argv), body)
 

@@ -73,9 +73,9 @@ class Runner:
                 raise AuthenticationFailed(str(error), device=HERE, hint=error.hint) from error
             if "\x00" in secret:
                 raise AuthenticationFailed(
-                    f"the {variable} for the command {name} of {self._site.name} has a NUL character",
+                    f"the variable {variable} for the command {name} of {self._site.name} has a NUL character",
                     device=HERE,
-                    hint="no environment variable can hold one",
+                    hint="an environment variable cannot hold a NUL character",
                 )
             self._redactor.learn(secret)
             found[variable] = secret
@@ -103,7 +103,7 @@ class Runner:
         if ended.code is None:
             raise CommandTimedOut(self._said(_cut_short(ready, ended), ended), device=HERE)
         what = f"{ready.name} ended with exit code {ended.code}" if ended.code > 0 else _cut_short(ready, ended)
-        sentence = self._said(f"{what}, which is neither yes (0) nor no (1)", ended)
+        sentence = self._said(f"{what}; only 0 (yes) and 1 (no) are answers", ended)
         raise UnreadableReply(sentence, text=self._output(ended), device=HERE)
 
     def _ready(self, name: str, command: LocalCommand, words: tuple[str, ...], service: str) -> Ready:
@@ -132,7 +132,7 @@ class Runner:
 
 def _cut_short(ready: Ready, ended: Ended) -> str:
     if ended.code is None:
-        return f"{ready.name} did not end within {format_duration(ready.timeout_s)}, and was ended"
+        return f"{ready.name} did not end within {format_duration(ready.timeout_s)}, so it was ended"
     try:
         name = signal.Signals(-ended.code).name
     except ValueError:  # a real-time signal has no name

@@ -72,7 +72,7 @@ def test_a_file_that_cannot_be_read_is_a_definition_error(tmp_path: Path, run: R
     (tmp_path / "a.xml").write_text("<AMPSConfig>\n<Name>a")
     result = run(tmp_path / "a.xml")
     assert (result.exit_code, result.stdout) == (2, "")
-    assert result.stderr == f"failover: {tmp_path / 'a.xml'}:2: is not well-formed XML: no element found\n"
+    assert result.stderr == f"failover: {tmp_path / 'a.xml'}:2: this file is not well-formed XML: no element found\n"
 
 
 def test_variables_come_from_the_command_line(tmp_path: Path, run: Run) -> None:

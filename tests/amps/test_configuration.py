@@ -108,7 +108,7 @@ def test_exclusions_that_exclude_nothing_are_told_apart() -> None:
     )
     assert {(each.rule, each.at.line, each.hint) for each in a.remarks} == {
         ("exclusion-unknown", 3, "did you mean replicate?"),
-        ("exclusion-mandatory", 3, "take queue out of ExcludeValidation"),
+        ("exclusion-mandatory", 3, "remove queue from ExcludeValidation"),
     }
 
 
@@ -174,7 +174,7 @@ def test_what_a_path_in_an_include_is_relative_to_is_a_setting(tmp_path: Path) -
             "b.xml → c.xml → b.xml",
         ),
         ({"a.xml": "<AMPSConfig>\n<Include>no.xml</Include></AMPSConfig>"}, ("a.xml", 2), "does not exist"),
-        ({"a.xml": "<AMPSConfig>\n<Include/></AMPSConfig>"}, ("a.xml", 2), "names no file"),
+        ({"a.xml": "<AMPSConfig>\n<Include/></AMPSConfig>"}, ("a.xml", 2), "does not name a file"),
         (
             {"a.xml": "<AMPSConfig><Include>b.xml</Include></AMPSConfig>", "b.xml": "<SOW>\n<"},
             ("b.xml", 2),
@@ -202,7 +202,7 @@ def test_includes_that_multiply_are_stopped(tmp_path: Path) -> None:
         more = f"<Include>{level + 1}.xml</Include>"
         (tmp_path / f"{level}.xml").write_text(f"<x>{padding}{more}{more}</x>")
     (tmp_path / "30.xml").write_text("<x/>")
-    with pytest.raises(DefinitionError, match="add up to more than"):
+    with pytest.raises(DefinitionError, match="the included files have more than"):
         read_instance(tmp_path / "a.xml")
 
 

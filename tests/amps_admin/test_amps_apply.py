@@ -125,7 +125,8 @@ def test_a_transport_of_a_kind_that_is_not_told() -> None:
     refused = apply(stage.adapter(), "set_client_transports", state="disabled")
     assert (refused.effect, stage.one.acted) == (REJECTED, [])
     assert refused.detail == (
-        "amps-1: it does not report what amps-tcp, amps-replication are for: name client_transports in the options"
+        "amps-1: the instance does not report the type of the transports amps-tcp, amps-replication; "
+        "set client_transports in the options"
     )
     assert apply(named.adapter(), "set_client_transports", state="disabled").effect is ACCEPTED
     assert named.one.acted == ["/amps/administrator/transports/1/disable"]

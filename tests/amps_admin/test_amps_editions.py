@@ -63,7 +63,7 @@ def test_a_move_over_what_is_only_written_otherwise(tmp_path: Path, edition: str
     ("edition", "why"),
     [
         ("post-only", "HTTP 405"),
-        ("typeless-transports", "name client_transports in the options"),
+        ("typeless-transports", "set client_transports in the options"),
         ("no-queues", "queues is unknown"),
         ("negotiate", "HTTP 401"),
     ],

@@ -114,7 +114,7 @@ def test_a_move_without_a_ticket(
     assert main(("status", *where), tools) == 4
     assert main(("controlled", "--service", "orders", "--yes", *where), tools) != 0
     told = capfd.readouterr()
-    assert "unknown: there is no Kerberos ticket to log in to orders-ny with (`kinit` gets one)" in told.out
+    assert "unknown: there is no Kerberos ticket for the login to orders-ny (get one with `kinit`)" in told.out
     assert "KRB5_CLIENT_KTNAME" in told.err
     assert "Traceback" not in told.out + told.err
     assert [one for one in caplog.records if one.name.startswith("httpx_gssapi")] == []
@@ -234,7 +234,7 @@ def test_an_answer_that_proves_nothing(realm: Realm, keytab: Path) -> None:
     stage = staged(door := Door(keytab, is_liar=True))
     found = stage.read("instance")
     assert isinstance(found, Failure)
-    assert (found.kind, f"does not prove that it is HTTP/{HOST}" in found.text) == ("UnreadableReply", True)
+    assert (found.kind, f"does not prove the identity HTTP/{HOST}" in found.text) == ("UnreadableReply", True)
     door.is_liar = False
     adapter = stage.settled()
 

@@ -69,7 +69,7 @@ def test_without_the_extra(tmp_path: Path, command: str) -> None:
     )
     assert (done.returncode, done.stdout) == (2, ""), done.stderr
     *_, sentence, remedy = done.stderr.splitlines()
-    assert sentence.startswith("failover: `auth: negotiate` needs Kerberos for Python")
+    assert sentence.startswith("failover: `auth: negotiate` needs the Kerberos library for Python")
     assert "pip install 'failover[kerberos]'" in remedy
 
 

@@ -327,9 +327,9 @@ def test_what_the_check_of_a_permission_says(said: str, found: bool | None) -> N
 def test_wrong_options_are_one_sentence() -> None:
     """Each names the site, the place and what would do."""
     for options, said in (
-        ({"interval": "100ms"}, "interval below 1s"),
+        ({"interval": "100ms"}, "the interval must be at least 1s"),
         ({"journal_capacity": "much"}, "a size is a number with a unit"),
-        ({"not_applications": "("}, "no regular expression"),
+        ({"not_applications": "("}, "not a regular expression"),
         ({"services": {"orders": {"device": "x"}}}, "no device is called 'x'"),
         ({"mates": "x"}, "mates"),
     ):

@@ -198,7 +198,7 @@ def test_the_command_line_moves_them(desk: Desk) -> None:
     ("change", "code", "verdict"),
     [
         (lambda pair: None, 0, "ok"),
-        (link("nj", replication_type="async"), 4, "link downgraded: no fail-over target"),
+        (link("nj", replication_type="async"), 4, "link downgraded: the mate is not a fail-over target"),
         (link("ny", is_connected="0"), 4, "link not connected"),
         (doors("0", "ny", "nj"), 4, "NO INSTANCE LETS CLIENTS IN"),
         (doors("", "ny"), 4, "unknown: ny does not report whether it serves"),

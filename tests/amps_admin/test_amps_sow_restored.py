@@ -64,7 +64,7 @@ def test_a_bootstrap_without_the_sow_is_not_whole(tmp_path: Path, way: Way) -> N
     pair, (outcome, why) = returned(tmp_path, way, "txlog", {})
     assert missing(pair) > 50
     assert outcome in (Outcome.NEEDS_OPERATOR, Outcome.REFUSED)
-    assert "not shown that every record was restored: orders:" in why
+    assert "do not show that every record was restored: orders:" in why
     assert "--accept-sow TEXT" in why
     assert not any("ny enable" in command for command in pair.commands[1:])
     pair.end()
@@ -107,8 +107,8 @@ def sow(**records: int | None) -> Sow:
             sow(a=None),
             ["a: an unknown number of records here, an unknown number of records at its mate"],
         ),
-        (Sow(), sow(a=1), ["how many records the SOW topics hold is unknown"]),
-        (sow(a=1), Sow(), ["how many records the SOW topics hold is unknown"]),
+        (Sow(), sow(a=1), ["the number of records in the SOW topics is unknown"]),
+        (sow(a=1), Sow(), ["the number of records in the SOW topics is unknown"]),
     ],
 )
 def test_what_a_sow_lacks(here: Sow, there: Sow, reasons: list[str]) -> None:

@@ -32,7 +32,7 @@ CASES: Mapping[str, tuple[Reading | Failure, Reading | Failure, str, str]] = {
     "the mate is closed": (SERVES, CLOSED, "leave", "its mate does not report that it serves"),
     "the mate is away": (SERVES, AWAY, "leave", "its mate does not report that it serves"),
     "the mate reports nothing": (SERVES, UNKNOWN, "leave", "its mate does not report that it serves"),
-    "it reports nothing": (UNKNOWN, SERVES, "unclear", "it does not report it"),
+    "it reports nothing": (UNKNOWN, SERVES, "unclear", "the site does not report it"),
     "its server is down": (AWAY, SERVES, "unclear", "it does not answer"),
 }
 

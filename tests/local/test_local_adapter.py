@@ -28,7 +28,7 @@ pytestmark = pytest.mark.realtime
         ("echo done; echo and out", Effect.ACCEPTED, "it ended well: done / and out"),
         ("echo no route to switch >&2; exit 3", Effect.REJECTED, "it ended with exit code 3: no route to switch"),
         ("kill -KILL $$", Effect.DOUBTFUL, "it was ended by SIGKILL"),
-        ("echo begun; sleep 60", Effect.DOUBTFUL, "it did not end within 300ms, and was ended: begun"),
+        ("echo begun; sleep 60", Effect.DOUBTFUL, "it did not end within 300ms, so it was ended: begun"),
     ],
 )
 def test_what_its_end_means(bench: Bench, line: str, effect: Effect, detail: str) -> None:
@@ -78,9 +78,9 @@ def test_a_word_that_is_unknown_is_a_mistake_of_the_program(bench: Bench) -> Non
 @pytest.mark.parametrize(
     ("args", "action", "detail"),
     [
-        ({"command": "that"}, "run", "ny has no command 'that'"),
-        ({}, "run", "ny has no command ''"),
-        ({"command": "it"}, "ensure", "it must not be run twice, so it is not for ensure"),
+        ({"command": "that"}, "run", "ny has no command named 'that'"),
+        ({}, "run", "ny has no command named ''"),
+        ({"command": "it"}, "ensure", "the command it must not be run twice, so the action ensure cannot run it"),
         ({"state": "closed"}, "set_external_fence", "the fence plan of ny has no command"),
     ],
 )
@@ -189,17 +189,21 @@ def test_what_is_done_is_not_done_again(bench: Bench) -> None:
     bench.with_switch()
     assert bench.one("cut").effect is Effect.ACCEPTED
     result = bench.one("cut")
-    assert (result.effect, result.sent, result.detail) == (Effect.ACCEPTED, (), "cut was not run: it is done already")
+    assert (result.effect, result.sent, result.detail) == (
+        Effect.ACCEPTED,
+        (),
+        "cut was not run, because its check reports that it is already done",
+    )
     assert [line for line in bench.diary if line != "look"] == ["cut"]
 
 
 @pytest.mark.parametrize(
     ("check", "effect", "why"),
     [
-        ("exit 1", Effect.DOUBTFUL, "its check says that it is not done"),
-        ("echo still up; exit 1", Effect.DOUBTFUL, "its check says that it is not done: still up"),
-        ("exit 2", Effect.DOUBTFUL, "the check of it ended with exit code 2, which is neither yes (0) nor no (1)"),
-        ("sleep 60", Effect.DOUBTFUL, "the check of it did not end within 300ms, and was ended"),
+        ("exit 1", Effect.DOUBTFUL, "the check reports that it is not done"),
+        ("echo still up; exit 1", Effect.DOUBTFUL, "the check reports that it is not done: still up"),
+        ("exit 2", Effect.DOUBTFUL, "the check of it ended with exit code 2; only 0 (yes) and 1 (no) are answers"),
+        ("sleep 60", Effect.DOUBTFUL, "the check of it did not end within 300ms, so it was ended"),
     ],
 )
 def test_the_check_has_the_last_word(bench: Bench, check: str, effect: Effect, why: str) -> None:
@@ -232,7 +236,7 @@ def test_closing_and_opening_a_fence(bench: Bench) -> None:
     assert bench.set_fence("closed")[0].sent == ()
     [opened] = bench.set_fence("open")
     assert (opened.effect, opened.sent) == (Effect.ACCEPTED, (f"{bench.folder}/open",))
-    assert bench.set_fence("open")[0].detail == "open was not run: it is done already"
+    assert bench.set_fence("open")[0].detail == "open was not run, because its check reports that it is already done"
     assert bench.fence_of() == {"Trading_VPN": ExternalFence(closed=False)}
     assert [line for line in bench.diary if line != "look"] == ["cut", "open"]
 
@@ -260,7 +264,7 @@ def test_a_fence_without_an_undo_is_a_persons_to_open(bench: Bench) -> None:
     [result] = bench.set_fence("open")
     assert (result.effect, result.detail) == (
         Effect.REJECTED,
-        "cut has no undo: a person has to let clients back in at ny",
+        "the command cut has no undo; an operator must let clients in again at ny",
     )
 
 
@@ -282,7 +286,7 @@ def test_a_fence_for_each_service(bench: Bench) -> None:
 @pytest.mark.parametrize(
     ("check", "kind", "text"),
     [
-        ("echo no such switch; exit 2", "UnreadableReply", "is neither yes (0) nor no (1): no such switch"),
+        ("echo no such switch; exit 2", "UnreadableReply", "only 0 (yes) and 1 (no) are answers: no such switch"),
         ("kill -TERM $$", "UnreadableReply", "the check of cut was ended by SIGTERM"),
         ("sleep 60", "CommandTimedOut", "the check of cut did not end within 300ms"),
     ],

@@ -48,22 +48,28 @@ def test_what_is_not_said() -> None:
         ({"argv": ["cut"], "timeout": 30}, "a duration must be a number with a unit"),
         ({"argv": ["cut"], "timeout": "0s"}, "a time-out of nothing is none"),
         ({"argv": ["cut"], "idempotent": "yes"}, "commands.cut.idempotent: "),
-        ({"argv": ["./cut"]}, "the program is an absolute path, or a name without a slash"),
-        ({"argv": [""]}, "the program is an absolute path, or a name without a slash"),
-        ({"argv": ["{site}"]}, "the program is an absolute path, or a name without a slash"),
+        ({"argv": ["./cut"]}, "the program must be an absolute path, or a name without a slash"),
+        ({"argv": [""]}, "the program must be an absolute path, or a name without a slash"),
+        ({"argv": ["{site}"]}, "the program must be an absolute path, or a name without a slash"),
         ({"argv": ["cut"], "check": ["bin/is-cut"]}, "commands.cut.check: "),
-        ({"argv": ["cut", "--vpn={service}"], "per": "service"}, "only a word that is exactly"),
-        ({"argv": ["cut", "{servcie}"]}, "only a word that is exactly"),
-        ({"argv": ["cut", "{}"]}, "only a word that is exactly"),
-        ({"argv": ["cut", "a\x00b"]}, "a word has no NUL character"),
-        ({"argv": ["cut", "{service}"]}, "{service} needs `per: service`"),
-        ({"argv": ["cut"], "check": ["is-cut", "{service}"]}, "{service} needs `per: service`"),
-        ({"argv": ["cut"], "undo": "open"}, "the undo of cut is open, which is no other command"),
-        ({"argv": ["cut"], "undo": "cut"}, "the undo of cut is cut, which is no other command"),
+        ({"argv": ["cut", "--vpn={service}"], "per": "service"}, "each must be a whole word"),
+        ({"argv": ["cut", "{servcie}"]}, "each must be a whole word"),
+        ({"argv": ["cut", "{}"]}, "each must be a whole word"),
+        ({"argv": ["cut", "a\x00b"]}, "a word must not contain a NUL character"),
+        ({"argv": ["cut", "{service}"]}, "{service} is only for a command with `per: service`"),
+        ({"argv": ["cut"], "check": ["is-cut", "{service}"]}, "{service} is only for a command with `per: service`"),
+        ({"argv": ["cut"], "undo": "open"}, "the undo of cut must be another command of the site, not open"),
+        ({"argv": ["cut"], "undo": "cut"}, "the undo of cut must be another command of the site, not cut"),
         ({"argv": ["cut"], "secrets": {"TOKEN": "hunter2"}}, "commands.cut.secrets.TOKEN: "),
-        ({"argv": ["cut"], "secrets": {"PATH": {"env": "X"}}}, "PATH is not for a secret"),
-        ({"argv": ["cut"], "secrets": {"LD_PRELOAD": {"env": "X"}}}, "LD_PRELOAD is not for a secret"),
-        ({"argv": ["cut"], "secrets": {"FAILOVER_SITE": {"env": "X"}}}, "FAILOVER_SITE is not for a secret"),
+        ({"argv": ["cut"], "secrets": {"PATH": {"env": "X"}}}, "the variable PATH must not hold a secret"),
+        (
+            {"argv": ["cut"], "secrets": {"LD_PRELOAD": {"env": "X"}}},
+            "the variable LD_PRELOAD must not hold a secret",
+        ),
+        (
+            {"argv": ["cut"], "secrets": {"FAILOVER_SITE": {"env": "X"}}},
+            "the variable FAILOVER_SITE must not hold a secret",
+        ),
         ({"argv": ["cut"], "secrets": {"a=b": {"env": "X"}}}, "commands.cut.secrets.a=b: "),
     ],
 )
@@ -93,15 +99,15 @@ def test_other_options_are_refused() -> None:
 def test_an_undo_is_done_where_the_command_is() -> None:
     """Law: what is done for one service is not taken back for the whole site."""
     commands = {"cut": {**CUT, "per": "service", "undo": "open"}, "open": {"argv": ["open"]}}
-    with pytest.raises(DefinitionError, match="cut is done per service, and its undo per site"):
+    with pytest.raises(DefinitionError, match="cut is run per service, but its undo per site"):
         options_of(a_site(commands))
 
 
 @pytest.mark.parametrize(
     ("commands", "sentence"),
     [
-        ({"saw": CUT}, "the fence plan of site ny runs cut, which is none of its commands"),
-        ({"cut": {"argv": ["cut"]}}, "cut is in the fence plan of site ny, and has no check to prove it"),
+        ({"saw": CUT}, "the fence plan of site ny names cut, but the site has no such command"),
+        ({"cut": {"argv": ["cut"]}}, "the command cut is in the fence plan of site ny, so it needs a check"),
     ],
 )
 def test_a_fence_plan_needs_a_command_that_is_proven(commands: Mapping[str, Any], sentence: str) -> None:
@@ -131,7 +137,7 @@ PER_SERVICE = LocalCommand(argv=("cut", "{service}"), per="service")
 @pytest.mark.parametrize("service", ["a\nb", "a;b", "a`b", "", " a", "a" * 33, "-rf", "--all", "a\x00", "a\u202eb"])
 def test_a_name_that_is_none_reaches_no_command(service: str) -> None:
     """Law: what cannot be the name of a service, or would pass for an option, is not handed on."""
-    with pytest.raises(Forbidden, match="is not passed to a command"):
+    with pytest.raises(Forbidden, match="no command was run"):
         check_service(PER_SERVICE, service)
 
 
@@ -167,9 +173,9 @@ def test_what_is_missing_is_shown_in_its_place() -> None:
     """Law: a plan never hides that an action would be refused."""
     declared = LocalAdapter.fitted(a_site({"cut": CUT}, fence="cut"))
     [line] = declared.actions["set_external_fence"].commands(Call("A", {"state": "open"}))
-    assert line == "<cut has no undo: a person has to let clients back in at ny>"
+    assert line == "<the command cut has no undo; an operator must let clients in again at ny>"
     [line] = declared.actions["run"].commands(Call("A"))
-    assert line == "<ny has no command ''>"
+    assert line == "<ny has no command named ''>"
 
 
 def test_any_site_may_have_any_command() -> None:

@@ -139,7 +139,7 @@ def test_it_leaves_the_instance_while_the_mate_serves_nobody(night: AmpsNight) -
     night.meanwhile(30, night.start)
     ended = guard(night, seconds=120)
     assert (ended.code, night.lets_in(NY)) == (0, True)
-    assert "ny: it answers, and its mate does not say that it lets clients in" in ended.out
+    assert "ny: it answers, but its mate does not report that it lets clients in" in ended.out
 
 
 def test_for_machines(night: AmpsNight) -> None:

@@ -110,11 +110,11 @@ def test_what_is_left_at_the_standby() -> None:
         ((True, False), {}, "ny lets some clients in only"),
         ((True, None), {}, "unknown: ny does not report whether it serves"),
         ((True, True), {"connected": False}, "link not connected"),
-        ((True, True), {"sync": False}, "link downgraded: no fail-over target"),
+        ((True, True), {"sync": False}, "link downgraded: the mate is not a fail-over target"),
         (
             (True, None),
             {"sync": False},
-            "unknown: ny does not report whether it serves; link downgraded: no fail-over target",
+            "unknown: ny does not report whether it serves; link downgraded: the mate is not a fail-over target",
         ),
         ((True, True), {"sync": None}, "unknown: ny does not report whether its link is connected and sync"),
     ],

@@ -149,7 +149,7 @@ def one_server_twice(pair: redis.Pair) -> Iterator[None]:
 @pytest.mark.parametrize(
     ("make", "sentence"),
     [
-        (hung_replica, "did not end by itself|no replica has reported"),
+        (hung_replica, "was ended by a signal|no replica has reported"),
         (no_replication, "the target is no replica"),
         (two_replicas, "not exactly one replica"),
         (gated_target, "min-replicas-to-write of the target"),

@@ -187,7 +187,7 @@ def test_pairs_that_cannot_be_moved(pair: Pair, tmp_path: Path) -> None:
         (tmp_path / "wrong").write_text("battery-staple")
         (tmp_path / "wrong").chmod(0o600)
         inventory.write_text(text.replace("{env: NATS_PASSWORD}", f"{{file: {tmp_path}/wrong}}"))
-        refused("refuses the login")
+        refused("refused the login")
     finally:
         inventory.write_text(text)
     config = {"durable_name": "work", "name": "work", "ack_policy": "explicit"}

@@ -55,7 +55,9 @@ def parse_instance(
 def _instance(root: Element) -> Instance:
     if root.tag != "AMPSConfig":
         raise DefinitionError(
-            f"is not an AMPS configuration: its root is {root.tag}, not AMPSConfig", file=root.file, line=root.line
+            f"this file is not an AMPS configuration: its root is {root.tag}, not AMPSConfig",
+            file=root.file,
+            line=root.line,
         )
     reader = Reader()
     reader.known(root, "AMPSConfig")
@@ -182,8 +184,8 @@ def _exclusions(topic: Element, reader: Reader) -> tuple[frozenset[Check], tuple
         hint = f"did you mean {guess}?" if guess else f"the checks are {', '.join(sorted(names - MANDATORY))}"
         reader.remark("exclusion-unknown", f'"{word}" is not the name of a check', Place.of(elements[0]), hint)
     for word in void:
-        message = f"{word} is mandatory: AMPS makes this check whatever is excluded"
-        reader.remark("exclusion-mandatory", message, Place.of(elements[0]), f"take {word} out of ExcludeValidation")
+        message = f"{word} is mandatory: AMPS makes this check even if ExcludeValidation names it"
+        reader.remark("exclusion-mandatory", message, Place.of(elements[0]), f"remove {word} from ExcludeValidation")
     return frozenset(valid - MANDATORY), unknown, void
 
 
@@ -209,7 +211,7 @@ def _data_types(bootstrap: Element, reader: Reader) -> frozenset[str] | None:
     """The known words of ``DataType``, a comma list; None without the element, or without a known word."""
     text = reader.text(bootstrap, "DataType")
     if not text:
-        message = "this Bootstrap has no DataType, and AMPS does not document what it fetches then"
+        message = "this Bootstrap has no DataType; the AMPS documentation does not say what AMPS then fetches"
         reader.remark("bootstrap-data-unsaid", message, Place.of(bootstrap))
         return None
     words = frozenset(word.strip() for word in text.split(",") if word.strip())

@@ -53,7 +53,9 @@ def _topic(element: Element, reader: Reader) -> list[SowTopic]:
     if not name or not message_type:
         return []
     if has_metacharacters(name.replace(".", "")):
-        message = f'the SOW topic "{name}" has regular-expression characters in its Name, which is always literal'
+        message = (
+            f'the Name of the SOW topic "{name}" has regular-expression characters, but AMPS reads a Name literally'
+        )
         reader.remark("sow-name-pattern", message, Place.of(element), "put the expression into Pattern")
     generator = element.first("KeyGenerator")
     return [

@@ -57,7 +57,7 @@ class _Expander:
         self._elements += 1
         if self._elements > ELEMENTS_MAX:
             raise DefinitionError(
-                f"with what is included there are more than {ELEMENTS_MAX} elements",
+                f"the configuration and its included files have more than {ELEMENTS_MAX} elements",
                 file=element.file,
                 line=element.line,
             )
@@ -75,12 +75,12 @@ class _Expander:
             return [child]
         name = self._substitute(child)
         if not name:
-            raise DefinitionError("Include names no file", file=child.file, line=child.line)
+            raise DefinitionError("this Include does not name a file", file=child.file, line=child.line)
         path = self._base(child) / name
         resolved = path.resolve()
         if resolved in self._stack:
             circle = " → ".join(entry.name for entry in [*self._stack[self._stack.index(resolved) :], resolved])
-            raise DefinitionError(f"includes go round in a circle: {circle}", file=child.file, line=child.line)
+            raise DefinitionError(f"files include each other in a circle: {circle}", file=child.file, line=child.line)
         return self._read(child, path, resolved)
 
     def _read(self, child: Element, path: Path, resolved: Path) -> list[Element]:
@@ -97,7 +97,9 @@ class _Expander:
         self._size += len(data)
         if self._size > INCLUDED_BYTES_MAX:
             limit = INCLUDED_BYTES_MAX // (1024 * 1024)
-            raise DefinitionError(f"the includes add up to more than {limit} MB", file=child.file, line=child.line)
+            raise DefinitionError(
+                f"the included files have more than {limit} MB in total", file=child.file, line=child.line
+            )
         top = Element("fragment", str(path), child.line, children=parse_fragment(data, file=str(path)))
         self._stack.append(resolved)
         self._expand(top)
@@ -119,5 +121,7 @@ class _Expander:
         text = VARIABLE.sub(lambda match: self._values.get(match.group(1), match.group(0)), element.text)
         self._substituted += len(text)
         if self._substituted > SUBSTITUTED_MAX:
-            raise DefinitionError("its variables make it too long", file=element.file, line=element.line)
+            raise DefinitionError(
+                "the configuration is too long once its variables are replaced", file=element.file, line=element.line
+            )
         return text

@@ -170,7 +170,7 @@ def _as_python(text: str) -> str:
     for name, members in _POSIX.items():
         text = text.replace(name, members)
     if "[:" in text:
-        raise re.error("a POSIX class Python does not have")
+        raise re.error("the expression has a POSIX class that Python does not support")
     return re.sub(r"(?<!\\)((?:\\\\)*)\\z", r"\1\\Z", text)
 
 

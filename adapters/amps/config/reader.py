@@ -30,7 +30,7 @@ class Reader:
                 if found is None:
                     found = child
                 elif found.tag == tag and found.text != child.text:
-                    message = f"{tag} is given twice with different values; which one AMPS takes is not documented"
+                    message = f"{tag} is given twice with different values; AMPS does not document which one it uses"
                     self.remark("element-repeated", message, Place.of(child), "keep one of them")
             if found is not None:
                 break
@@ -63,12 +63,12 @@ class Reader:
 
     def _unknown(self, child: Element, parent: str, known: frozenset[str]) -> None:
         guess = meant(child.tag, known)
-        message = f"{child.tag} is no documented element of {parent}"
+        message = f"{child.tag} is not a documented element of {parent}"
         rule = "element-misspelt" if guess else "element-unknown"
         self.remark(rule, message, Place.of(child), f"did you mean {guess}?" if guess else "")
 
     def _checked(self, element: Element) -> str:
         if "${" in element.text and (name := unresolved(element.text)):
-            message = f"the variable {name} has no value, so {element.tag} is compared as it is written"
+            message = f"the variable {name} has no value, so the checks use {element.tag} as it is written"
             self.remark("variable-undefined", message, Place.of(element), f"give it: {name}=value")
         return element.text

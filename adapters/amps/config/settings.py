@@ -21,7 +21,7 @@ class Assumptions(_Strict):
 
     overlapping_entries: Literal["union", "first"] = Field(
         default="union",
-        description="several Topic entries of one Destination match a topic: an exclusion in any of them counts "
+        description="if several Topic entries of one Destination match a topic: an exclusion in any of them counts "
         "(union), or only the first entry counts (first)",
     )
     passthrough_match: Literal["search", "fullmatch"] = Field(
@@ -30,45 +30,47 @@ class Assumptions(_Strict):
         "(fullmatch)",
     )
     key_order_matters: bool = Field(
-        default=True, description="the same Key elements in another order are another key definition"
+        default=True, description="the order of Key elements is a part of the key definition"
     )
     way_back: Literal["instance", "group"] = Field(
         default="instance",
-        description="a way back to this instance is a destination that leads to it (instance), or to any instance of "
-        "its group (group)",
+        description="a destination is a way back to this instance if it leads to this instance (instance), or to any "
+        "instance of its group (group)",
     )
     cascade_counts_way_back: bool = Field(
         default=True,
         description="the cascade check also covers the downstream instance's way back to this instance",
     )
     queue_underlying_needs_queue: bool = Field(
-        default=True, description="queue_underlying fails too when the downstream instance has no such queue at all"
+        default=True,
+        description="the check queue_underlying also fails if the downstream instance does not have the queue",
     )
     queue_needs_same_kind: bool = Field(
-        default=False, description="the queue check wants Queue on both sides, or GroupLocalQueue on both sides"
+        default=False, description="the queue check requires the same kind on both sides: Queue or GroupLocalQueue"
     )
     only_logged_topics: bool = Field(
         default=True,
-        description="a regular expression in a Destination stands for topics that the source's own transaction log "
-        "records; a topic that is written out is validated in any case",
+        description="a regular expression in a Destination means only topics that the source logs; "
+        "a topic that is written as a name is always validated",
     )
     topic_without_name: Literal["every-topic", "none"] = Field(
         default="every-topic",
-        description="a Destination Topic without a Name stands for every topic of its message type, or for none",
+        description="a Destination Topic without a Name means every topic of its message type, or no topic (none)",
     )
     dotted_names: bool = Field(
         default=True,
-        description="an expression whose only special character is the dot, such as orders.v1, is meant as a name",
+        description="an expression whose only special character is the dot, such as orders.v1, is read as a name",
     )
     host_names_instance: bool = Field(
-        default=True, description="an address whose host, or its first label, equals an instance's name leads to it"
+        default=True,
+        description="an address leads to an instance if its host, or the first label of its host, is the instance's name",
     )
     unique_port: bool = Field(
         default=True,
-        description="an address leads to the only instance given whose replication transport has the port",
+        description="an address leads to an instance if no other given instance has a replication transport on its port",
     )
     include_base: Literal["including-file", "main-file", "working-directory"] = Field(
-        default="including-file", description="what a relative path in an Include is relative to"
+        default="including-file", description="the place from which a relative path in an Include starts"
     )
 
 
@@ -96,9 +98,11 @@ class ValidateOptions(_Strict):
     extra_rules: bool = True
     suggest_exclusions: bool = False
     intended: tuple[str, ...] = Field(
-        default=(), description="instances whose asymmetry is meant, for suggest_exclusions; none named means any"
+        default=(),
+        description="for suggest_exclusions: the instances whose asymmetry is intended; if empty, any instance",
     )
     rolling_from: tuple[str, ...] = Field(
-        default=(), description="files of the configuration in force now: plan the change from it to the given files"
+        default=(),
+        description="files of the current configuration; the plan is the change from these files to the given files",
     )
     assumptions: Assumptions = Assumptions()

@@ -54,12 +54,12 @@ def read_bytes(path: Path, *, file: str) -> bytes:
     limit."""
     try:
         if not path.is_file():
-            raise DefinitionError("there is no such file", file=file)
+            raise DefinitionError("this file does not exist", file=file)
         if path.stat().st_size > BYTES_MAX:
-            raise DefinitionError(f"is larger than {BYTES_MAX // (1024 * 1024)} MB", file=file)
+            raise DefinitionError(f"this file is larger than {BYTES_MAX // (1024 * 1024)} MB", file=file)
         return path.read_bytes()
     except OSError as error:
-        raise DefinitionError(f"cannot be read: {error.strerror or error}", file=file) from error
+        raise DefinitionError(f"this file cannot be read: {error.strerror or error}", file=file) from error
 
 
 def parse(data: bytes | str, *, file: str) -> Element:
@@ -106,9 +106,11 @@ class _Reader:
             self._parser.Parse(data, True)
         except expat.ExpatError as error:
             what = expat.errors.messages.get(error.code, "it cannot be parsed")
-            raise DefinitionError(f"is not well-formed XML: {what}", file=self._file, line=error.lineno) from error
+            raise DefinitionError(
+                f"this file is not well-formed XML: {what}", file=self._file, line=error.lineno
+            ) from error
         except (ValueError, LookupError) as error:  # an encoding that does not exist, or that expat cannot do
-            raise DefinitionError(f"is not readable as XML: {error}", file=self._file, line=1) from error
+            raise DefinitionError(f"this file cannot be read as XML: {error}", file=self._file, line=1) from error
         return self._roots
 
     def _start(self, tag: str, _attributes: dict[str, str]) -> None:
@@ -133,13 +135,15 @@ class _Reader:
 
     def _doctype(self, _name: str, system: str | None, public: str | None, _internal: bool) -> None:
         if system or public:
-            raise self._refuse("an external document type is refused: no other file is ever fetched")
+            raise self._refuse("an external document type is refused: this program fetches no other file")
 
     def _entity(self, name: str, *_rest: Any) -> None:
-        raise self._refuse(f"the declaration of entity {name} is refused: entities can blow up or read other files")
+        raise self._refuse(
+            f"the declaration of entity {name} is refused: entities can grow without limit or read other files"
+        )
 
     def _external(self, *_rest: Any) -> int:
-        raise self._refuse("an external entity is refused: no other file is ever fetched")
+        raise self._refuse("an external entity is refused: this program fetches no other file")
 
     def _skipped(self, name: str, _is_parameter: bool) -> None:
         raise self._refuse(f"entity {name} is not declared")

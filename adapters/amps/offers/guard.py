@@ -40,16 +40,16 @@ class InstanceGuard:
         site = self._target.site
         if now.kind == "leave":
             raise NotStarted(
-                f"{site} answers, and {self._target.mate} does not say that it lets clients in: guarding {site} could "
+                f"{site} answers, but {self._target.mate} does not report that it lets clients in; guarding {site} could "
                 "end the service",
                 hint="check with `failover status`; guard an instance that has failed, not one that serves",
             )
         if now.kind == "act" and (restored or not failed):
-            why = f"it was restored by run {restored}" if restored else "no record says that it failed"
+            why = f"run {restored} restored it" if restored else "no record says that it failed"
             raise NotStarted(
-                f"{site} answers and lets clients in, and {why}: guarding it would send away the clients of a healthy "
+                f"{site} answers and lets clients in, and {why}; guarding it would disconnect the clients of a healthy "
                 "instance",
-                hint=f"if it did fail, `failover restore --site {site}` sends them away until it is resynchronised",
+                hint=f"if {site} did fail, `failover restore --site {site}` keeps clients away until it is in sync",
             )
 
     def warning(self) -> str:
@@ -59,8 +59,8 @@ class InstanceGuard:
     def describe(self) -> str:
         """See ``GuardStrategy``."""
         return (
-            f"Whenever {self._target.site} lets clients in while {self._target.mate} does too, this will disable its "
-            "client transports, without asking again, and record it."
+            f"Whenever both {self._target.site} and {self._target.mate} let clients in, this command disables the client "
+            f"transports of {self._target.site} without asking again, and records it."
         )
 
     def runbook(self, now: GuardDecision) -> str:

@@ -35,7 +35,7 @@ def decide_guard(observed: GuardObservation) -> GuardDecision:
         return GuardDecision("silent", f"it does not answer: {why}")
     served = [service for service in answering if _is_open(observed.there.get(service))]
     if not served:
-        return GuardDecision("leave", "it answers, and its mate does not say that it lets clients in")
+        return GuardDecision("leave", "it answers, but its mate does not report that it lets clients in")
     is_closed_by = {service: _is_closed(observed.doors.get(service)) for service in served}
     open_here = tuple(service for service, is_closed in is_closed_by.items() if is_closed is False)
     if open_here:
@@ -43,9 +43,11 @@ def decide_guard(observed: GuardObservation) -> GuardDecision:
     unknown = [service for service, is_closed in is_closed_by.items() if is_closed is None]
     if unknown:
         found = observed.doors.get(unknown[0])
-        why = found.text if isinstance(found, Failure) else "it does not say"
+        why = found.text if isinstance(found, Failure) else "it does not report the state of its transports"
         return GuardDecision("unclear", f"it answers; whether it lets clients in is unknown: {why}")
-    return GuardDecision("safe", "it lets no client in; a restart could, so it stays guarded until it is restored")
+    return GuardDecision(
+        "safe", "it lets no client in; a restart could let clients in, so it stays guarded until it is restored"
+    )
 
 
 def _is_open(found: Reading | Failure | None) -> bool:

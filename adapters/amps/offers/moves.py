@@ -11,7 +11,7 @@ BOOTSTRAP = "--bootstrap"
 _ON_LINK_LOSS = MoveOption(
     flag="--on-bridge-loss",
     metavar="wait|revert|escalate",
-    help="The answer in advance (unattended: revert).",
+    help="What to do if the link is lost (unattended: revert).",
     chooses="link-lost",
 )
 _OPTIONS: Mapping[Kind, Sequence[MoveOption]] = {
@@ -20,22 +20,22 @@ _OPTIONS: Mapping[Kind, Sequence[MoveOption]] = {
         MoveOption(
             flag="--accept-loss",
             metavar="TEXT",
-            help="Across an async link: why messages may be given up.",
+            help="For an async link: why messages may be lost.",
             answers={"data-loss": "accept"},
         ),
     ),
     "restore": (
-        MoveOption(flag=BOOTSTRAP, help="It lost its data, and fetches its state from its mate."),
+        MoveOption(flag=BOOTSTRAP, help="The instance lost its data, so it fetches its state from its mate."),
         MoveOption(
             flag="--attest",
             metavar="TEXT",
-            help="Who checked what it comes back with; recorded.",
+            help="Who checked the data that the instance comes back with; recorded.",
             answers={"stale-tail": "accept", "bootstrap": "attest"},
         ),
         MoveOption(
             flag="--accept-sow",
             metavar="TEXT",
-            help="With --bootstrap: why it returns although SOW records differ.",
+            help="With --bootstrap: why the instance returns although SOW records differ.",
             answers={"sow-incomplete": "accept"},
             needs=BOOTSTRAP,
         ),

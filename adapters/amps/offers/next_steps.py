@@ -27,14 +27,15 @@ class AmpsNextSteps:
             return ""
         if stood.lets_clients_in.get(target) is False:
             return (
-                "Nothing was changed. NEITHER INSTANCE LETS CLIENTS IN: if an earlier run stopped half-way "
-                "(`failover runs list`), resume or abort it; otherwise an operator must decide which one is to serve, "
-                "and open that one at the instance itself: no command here does."
+                "Nothing was changed. NEITHER INSTANCE LETS CLIENTS IN. If an earlier run stopped half-way "
+                "(`failover runs list`), resume or abort it. Otherwise an operator must decide which instance serves, "
+                "and must open it at the instance itself, because no command here does that."
             )
         restored = f"`failover restore {named} --site {source}`, then " * (kind in _DOWNGRADE_THE_TARGET)
         return (
-            f"Nothing was changed. {source} lets no client in. If {target} does (`failover status`), its clients move "
-            f"to {source} with: {restored}`failover failback {named} --site {source}` (with the same inventory)."
+            f"Nothing was changed. {source} lets no client in. If {target} lets clients in (`failover status`), "
+            f"its clients move to {source} with: {restored}`failover failback {named} --site {source}` "
+            "(with the same inventory)."
         )
 
 

@@ -36,10 +36,10 @@ HAPPENED: Mapping[str, str] = {
     "answers": "it answers again",
     "cut": "its link to its mate is NO LONGER CONNECTED",
     "connected": "its link to its mate is connected again",
-    "downgraded": "its link is DOWNGRADED: publishers no longer wait for the mate, which is no fail-over target",
+    "downgraded": "its link is DOWNGRADED: publishers no longer wait for the mate, so the mate is not a fail-over target",
     "upgraded": "its link is no longer downgraded",
-    "high": f"HIGH MARK: journals take {HIGH_SET:.0f}% of their room or more",
-    "clear": f"journals take less than {HIGH_CLEAR:.0f}% of their room again",
+    "high": f"HIGH MARK: journals use {HIGH_SET:.0f}% of their disk space or more",
+    "clear": f"journals use less than {HIGH_CLEAR:.0f}% of their disk space again",
 }
 
 
@@ -140,14 +140,14 @@ def _doors(seen: Observation) -> str:
     count = None if seen.clients is None else seen.clients.count
     clients = "clients unknown" if count is None else counted(count, "client")
     if doors is None or (doors.open is None and doors.closed is None):
-        return f"{clients}, whether it lets them in is unknown"
+        return f"{clients}, unknown whether it lets clients in"
     return f"{clients}, {'open' if doors.open else 'CLOSED to clients' if doors.closed else 'open in part'}"
 
 
 def _link(seen: Observation, mate: str) -> str:
     links = seen.links
     if links is None or links.connected is None:
-        return f"whether its link to {mate} is connected is unknown"
+        return f"unknown whether its link to {mate} is connected"
     how = "acknowledging unknown" if links.sync is None else "sync" if links.sync else "async"
     if links.downgraded:
         how = "DOWNGRADED to async"
@@ -160,7 +160,7 @@ def _link(seen: Observation, mate: str) -> str:
 
 def _lacking(seen: Observation, state: State, mate: str) -> Iterator[str]:
     if state in ("waiting", "alone"):
-        yield f"how many messages {mate} lacks is unknown"
+        yield f"unknown how many messages {mate} lacks"
 
 
 def _owned(seen: Observation) -> Iterator[str]:
@@ -185,15 +185,15 @@ def _journals(seen: Observation) -> str:
         return f"{size}, headroom unknown (no journal_capacity in the inventory)"
     if log.survives_s == 0.0:
         return f"{size}, FULL"
-    left = "room for how long is unknown" if log.survives_s is None else f"room for {span(log.survives_s)}"
+    left = "unknown how long the space lasts" if log.survives_s is None else f"room for {span(log.survives_s)}"
     return f"{size}, {percent:.1f}% full, {left}"
 
 
 def _advice(seen: Observation, state: State, service: str, mate: str) -> str:
     if state == "waiting":
         return (
-            f"publishers wait for {mate}. If it is dead, `failover uncontrolled {typed(service)} --site {mate}` "
-            "downgrades the link; if it is alive and cut off, both may be serving"
+            f"publishers wait for {mate}. If {mate} has failed, `failover uncontrolled {typed(service)} --site {mate}` "
+            f"downgrades the link; if {mate} runs but is cut off, both instances may be serving"
         )
     if state == "behind" and seen.links is not None and seen.links.keeping_up:
         return f"{mate} is back and keeps up: `failover restore {typed(service)} --site {mate}` upgrades the link"
@@ -203,10 +203,11 @@ def _advice(seen: Observation, state: State, service: str, mate: str) -> str:
     is_soon = log is not None and log.survives_s is not None and log.survives_s <= _SOON_S
     if is_soon or (percent is not None and percent >= HIGH_SET):
         return (
-            f"journals are kept until {mate} has them, and AMPS cannot suspend that: bring {mate} back, archive or "
-            "compress older journals, or give them more room"
+            f"AMPS keeps journals until {mate} has them, and cannot suspend that: bring {mate} back, archive or "
+            "compress older journals, or give journals more disk space"
         )
     if log is not None and log.survives is False:
         assert log.survives_s is not None and log.outage_s is not None  # else ``survives`` would be None
-        return f"there is room for {span(log.survives_s)} of an outage, and {span(log.outage_s)} is to be survived"
+        room, wanted = span(log.survives_s), span(log.outage_s)
+        return f"journals have space for an outage of {room}, but the inventory asks for {wanted}"
     return ""

@@ -53,7 +53,7 @@ SITE_CHECKS = ("answers", "fence plan")
 
 Read = TypeVar("Read")
 _ORDER = (Level.ERROR, Level.UNKNOWN, Level.WARNING, Level.NOTE)
-_AGAIN = "read it once the instance answers, and check again"
+_AGAIN = "check again once the instance answers"
 
 
 def judge(pair: Pair, sites: tuple[SiteRead, SiteRead], validate: Validate) -> Readiness:
@@ -63,7 +63,7 @@ def judge(pair: Pair, sites: tuple[SiteRead, SiteRead], validate: Validate) -> R
     services: Sequence[Checked] = [
         one
         for service in pair.services
-        for one in _of_service(service, sites, validated.get(service, Validated(why="it was not made")))
+        for one in _of_service(service, sites, validated.get(service, Validated(why="no validation was made")))
     ]
     return Readiness(pair, (*of_sites, *services), SITE_CHECKS, SERVICE_CHECKS)
 
@@ -107,11 +107,13 @@ def _clients(service: str, sites: tuple[SiteRead, SiteRead]) -> Checked:
         )
     elif any(_door(one) == "in part" for one in told.values()):
         text = f"{service}: some client transports are enabled and some are not ({words})"
-        hint = "name those that clients use as client_transports in the inventory, or fix their state"
+        hint = "list the transports for clients as client_transports in the inventory, or correct their state"
         finding = finding_of(Level.WARNING, "clients-in-part", text, hint)
     elif unread:
         site, _ = unread[0]
-        finding = _unknown("clients", service, site, "transports", "which transports it has was not reported")
+        finding = _unknown(
+            "clients", service, site, "transports", "the instance did not report the state of its transports"
+        )
     return Checked("clients", words, service=service, finding=finding)
 
 
@@ -124,53 +126,72 @@ def _door(found: Transports | None) -> str:
 def _link(service: str, site: SiteRead) -> Finding | None:
     links = _of(site, "links", service, Links)
     if links is None or links.to_mate() is None:
-        return _unknown("links", service, site, "links", "which link goes to the mate is not known: name it as mate")
+        return _unknown(
+            "links",
+            service,
+            site,
+            "links",
+            "the link to the mate is not known; set `mate` in the options to its name",
+        )
     ends = f"the link of {service} from {site.name} to its mate"
     wanted = site.option("link") == "sync"
     if links.connected is False:
         return finding_of(
-            Level.ERROR, "link-not-connected", f"{ends} is not connected", "the log of both instances says why"
+            Level.ERROR,
+            "link-not-connected",
+            f"{ends} is not connected",
+            "read the reason in the logs of both instances",
         )
     if links.downgraded:
-        text = f"{ends} is downgraded: it acknowledges what the mate has not, so the mate is no fail-over target"
-        return finding_of(
-            Level.ERROR, "link-downgraded", text, "`failover restore` upgrades it, or an upgrade by hand"
-        )
+        text = f"{ends} is downgraded: publishers do not wait for the mate, so the mate is not a fail-over target"
+        return finding_of(Level.ERROR, "link-downgraded", text, "upgrade the link by `failover restore`, or by hand")
     if links.connected is None or links.sync is None:
-        return _unknown("links", service, site, "links", "not everything was reported")
+        return _unknown("links", service, site, "links", "the instance did not report the whole state of the link")
     if links.sync is False and wanted:
-        text = f"{ends} is async by its configuration, and the inventory says sync"
-        return finding_of(Level.ERROR, "link-differs", text, "fix the wrong one: link in the inventory, or SyncType")
+        text = f"{ends} is async in its configuration, but the inventory says sync"
+        return finding_of(
+            Level.ERROR, "link-differs", text, "correct `link` in the inventory, or SyncType in the configuration"
+        )
     if links.sync is False:
-        text = f"{ends} is async: its loss gives up messages that publishers have as acknowledged"
-        return finding_of(Level.NOTE, "link-async", text, "decide in advance who may accept that: --accept-loss")
+        text = f"{ends} is async: a loss of {site.name} can lose messages that were acknowledged to publishers"
+        return finding_of(
+            Level.NOTE, "link-async", text, "decide in advance who may accept that loss (--accept-loss)"
+        )
     if not wanted:
-        text = f"{ends} is sync, and the inventory does not say so: a loss would be treated as one that gives up messages"
-        return finding_of(Level.WARNING, "link-unclaimed", text, "write link: sync into the site's options")
+        text = f"{ends} is sync, but the inventory says async: a run after a loss would assume that messages are lost"
+        return finding_of(Level.WARNING, "link-unclaimed", text, "write `link: sync` into the site's options")
     return None
 
 
 def _lag(service: str, site: SiteRead) -> Finding | None:
     links = _of(site, "links", service, Links)
     if links is None or links.behind_s is None:
-        return _unknown("lag", service, site, "links", "how far the link is behind was not reported")
+        return _unknown("lag", service, site, "links", "the instance did not report how far the link is behind")
     if links.connected is False or links.behind_s == 0:
         return None  # a broken link has a separate finding, and its lag proves nothing
     text = f"the link of {service} from {site.name} is {links.behind_s:g}s behind"
     return finding_of(
-        Level.WARNING, "link-behind", text, "check that it falls before you move it; a planned move waits for it"
+        Level.WARNING,
+        "link-behind",
+        text,
+        "check that this delay falls before you move the service; a planned move waits for the link",
     )
 
 
 def _queues(service: str, site: SiteRead) -> Finding | None:
     queues = _of(site, "queues", service, Queues)
     if queues is None or queues.unproxied is None:
-        return _unknown("queues", service, site, "queues", "whether proxied transfer is on was not reported")
+        return _unknown(
+            "queues", service, site, "queues", "the instance did not report whether proxied transfer is on"
+        )
     if queues.unproxied:
         return None
     text = f"proxied transfer is on for a queue of {service} at {site.name}: messages may be delivered twice"
     return finding_of(
-        Level.ERROR, "proxied-transfer-on", text, "it is for the time of a loss only: `failover restore`"
+        Level.ERROR,
+        "proxied-transfer-on",
+        text,
+        "use proxied transfer only during a loss; `failover restore` turns it off",
     )
 
 
@@ -178,17 +199,21 @@ def _journals(service: str, site: SiteRead) -> Finding | None:
     log = _of(site, "transaction_log", service, TransactionLog)
     if log is None or log.survives is None:
         has_room = log is not None and log.capacity_bytes is not None
-        why = "the journals were not reported completely" if has_room else "write journal_capacity into the inventory"
+        why = (
+            "the instance did not report its journals completely"
+            if has_room
+            else "write journal_capacity into the inventory"
+        )
         return _unknown("journals", service, site, "transaction_log", why)
     if log.survives:
         return None
     assert log.survives_s is not None and log.outage_s is not None  # else ``survives`` would be None
     text = (
-        f"the journals of {service} at {site.name} have room for an outage of the mate of {span(log.survives_s)}, and "
-        f"{span(log.outage_s)} is to be survived"
+        f"the journals of {service} at {site.name} have space for an outage of the mate of {span(log.survives_s)}, but "
+        f"the inventory asks for {span(log.outage_s)}"
     )
     return finding_of(
-        Level.WARNING, "journal-headroom", text, "give the journals more room, or archive older ones elsewhere"
+        Level.WARNING, "journal-headroom", text, "give the journals more disk space, or archive older ones elsewhere"
     )
 
 
@@ -203,7 +228,7 @@ def _access(service: str, site: SiteRead) -> Finding | None:
             service,
             site,
             "permissions",
-            "the entitlement check did not report it; see assume.check_segment",
+            "the entitlement check gave no clear answer; see assume.check_segment in the options",
         )
     return None
 
@@ -225,13 +250,15 @@ def _bootstrap(service: str, sites: tuple[SiteRead, SiteRead]) -> Checked:
             Level.ERROR, "waits-for-bootstrap", text, "check whether its mate answers; see `failover restore`"
         )
     elif unread is not None:
-        finding = _unknown("bootstrap", service, unread, "bootstrap", "configuration or journals were not reported")
+        finding = _unknown(
+            "bootstrap", service, unread, "bootstrap", "the instance did not report its configuration or its journals"
+        )
     return Checked("bootstrap", finding.code if finding else "ok", service=service, finding=finding)
 
 
 def _configuration(service: str, validated: Validated, silent: Sequence[SiteRead]) -> Checked:
     finding: Finding | None = None
-    hint = "`failover validate --from-inventory` has every finding, and what fixes it"
+    hint = "`failover validate --from-inventory` shows every finding and how to fix it"
     if validated.why and silent:
         finding = _not_read(service, silent[0])
     elif validated.why:
@@ -241,10 +268,10 @@ def _configuration(service: str, validated: Validated, silent: Sequence[SiteRead
         text = f"AMPS would refuse a link of {service}: {_first(validated.errors)}"
         finding = finding_of(Level.ERROR, "configuration-refused", text, hint)
     elif validated.risks:
-        text = f"the mate of {service} is no fail-over target for everything: {_first(validated.risks)}"
+        text = f"the mate of {service} cannot take over everything: {_first(validated.risks)}"
         finding = finding_of(Level.WARNING, "configuration-risk", text, hint)
     elif validated.undecided:
-        text = f"whether the configurations of {service} fit is undecided: {_first(validated.undecided)}"
+        text = f"it is undecided whether the configurations of {service} fit: {_first(validated.undecided)}"
         finding = finding_of(Level.WARNING, "configuration-undecided", text, hint)
     return Checked("configuration", finding.code if finding else "ok", service=service, finding=finding)
 
@@ -257,19 +284,22 @@ def _instances(service: str, sites: tuple[SiteRead, SiteRead]) -> Checked:
     here, there = (_of(site, "instance", service, Instance) for site in sites)
     if here is None or there is None or None in (here.name, there.name, here.version, there.version):
         site = sites[0] if here is None or None in (here.name, here.version) else sites[1]
-        finding = _unknown("instances", service, site, "instance", "name or version was not reported")
+        finding = _unknown("instances", service, site, "instance", "the instance did not report its name and version")
         return Checked("instances", "unknown", service=service, finding=finding)
     one, other = _release(here.version), _release(there.version)
     if here.name == there.name:
-        text = f"both sites of {service} are the instance {here.name}"
+        text = f"both sites of {service} report the same instance name, {here.name}"
         found = finding_of(
-            Level.ERROR, "same-instance", text, "fix the addresses in the inventory, or the Name of one of them"
+            Level.ERROR, "same-instance", text, "correct the addresses in the inventory, or the Name of one instance"
         )
         return Checked("instances", "the same", service=service, finding=found)
     if one != other:
         text = f"the instances of {service} run {here.version} and {there.version}"
         found = finding_of(
-            Level.WARNING, "releases-differ", text, "bring both to the same release: for the time of an upgrade only"
+            Level.WARNING,
+            "releases-differ",
+            text,
+            "bring both instances to the same release; they may differ only during an upgrade",
         )
         return Checked("instances", f"{one}, {other}", service=service, finding=found)
     return Checked("instances", one, service=service)
@@ -299,5 +329,8 @@ def _unknown(check: str, service: str, site: SiteRead, reading: str, why: str) -
 def _not_read(service: str, site: SiteRead) -> Finding:
     """One finding that replaces a finding for each check. The cause is a finding about the site itself."""
     return finding_of(
-        Level.UNKNOWN, "not-read", f"{site.name} reports nothing of {service}: it could not be read", _AGAIN
+        Level.UNKNOWN,
+        "not-read",
+        f"{site.name} could not be read, so the checks of {service} there are missing",
+        _AGAIN,
     )

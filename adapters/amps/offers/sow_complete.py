@@ -17,7 +17,7 @@ def sow_reasons(instance: Sow, mate: Sow) -> list[str]:
     a person decides.
     """
     if mate.items is None or instance.items is None:
-        return ["how many records the SOW topics hold is unknown"]
+        return ["the number of records in the SOW topics is unknown"]
     here = {item.key: item.records for item in instance.items}
     return [
         f"{item.topic}: {_number(here.get(item.key))} here, {_number(item.records)} at its mate"
@@ -40,7 +40,7 @@ SOW_COMPLETE = Rule(
     "SOW topic",
     "all complete",
     "sow-incomplete",
-    "it is not shown that every record was restored",
+    "the readings do not show that every record was restored",
     _reasons,
     lambda source, target, outage: False,
     ("accept", "stop"),

@@ -33,7 +33,7 @@ def remark(word: str, ends: Mapping[str, Figures]) -> str:
     """The remark on a service. Each instance must be able to take over from the other. A link that is not reported is
     unknown."""
     if any(end["downgraded"] for end in ends.values()):
-        return "link downgraded: no fail-over target"
+        return "link downgraded: the mate is not a fail-over target"
     for site, end in ends.items():
         if word == "ok" and None in (end["connected"], end["sync"]):
             return f"unknown: {site} does not report whether its link is connected and sync"

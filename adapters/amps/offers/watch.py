@@ -109,5 +109,5 @@ WATCH = WatchPart(
     read=_read,
     follow=InstanceFollower,
     ended="stopped; the instances are no longer watched",
-    no_suspension="AMPS has nothing to suspend: journals are kept until every destination has acknowledged them",
+    no_suspension="AMPS cannot suspend replication: it keeps journals until every destination has acknowledged them",
 )
