@@ -157,7 +157,7 @@ def _named(instance: AmpsInstance, links: Sequence[Link], wanted: str | None) ->
     name = instance.device.name
     shown = ", ".join(sorted(link.name for link in links))
     why = (
-        f"not exactly one link of {name} has the name, destination or group {wanted!r}"
+        f"no link of {name}, or more than one, has the name, destination or group {wanted!r}"
         if wanted is not None
         else f"{name} has several links, and the inventory does not name the one to the mate"
     )

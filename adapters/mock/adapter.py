@@ -63,11 +63,11 @@ class MockAdapter(Browsing):
     readings: ClassVar[Mapping[str, ReadingSpec]] = {
         "replication": ReadingSpec("replication", "roles and bridge", wording.show_replication),
         "replication_queue": ReadingSpec(
-            "replication_queue", "the messages that are held for the mate", wording.show_replication_queue
+            "replication_queue", "messages that are held for the mate", wording.show_replication_queue
         ),
         "transactions": ReadingSpec("transactions", "transactions in all states", wording.show_transactions),
         "health": ReadingSpec("health", "which node serves", wording.show_health),
-        "fence": ReadingSpec("fence", "can clients reach the site", wording.show_fence, place=EVERY_NODE),
+        "fence": ReadingSpec("fence", "whether clients can connect", wording.show_fence, place=EVERY_NODE),
         "endpoints": ReadingSpec("endpoints", "queues and topic endpoints", wording.show_endpoints),
         "platform": ReadingSpec("platform", "version, mate, account, clock", wording.show_platform),
     }
@@ -113,7 +113,7 @@ class MockAdapter(Browsing):
         ),
         "set_reject_on_discard": ActionSpec(
             "set_reject_on_discard",
-            "reject the messages of publishers, or not, when the replication queue is full",
+            "when the replication queue is full: refuse publishers, or serve them without replication",
             idempotent=True,
             commands=wording.set_reject_on_discard,
             arguments={"enabled": ArgumentSpec(choices=("yes", "no"))},
@@ -160,7 +160,7 @@ class MockAdapter(Browsing):
 
     def apply(self, action: str, calls: Sequence[Call], permit: Permit) -> Iterator[Result]:
         if self._context.read_only:
-            raise Forbidden("this session may only read", device=self._site.name)
+            raise Forbidden("this session is read-only", device=self._site.name)
         if action not in self.actions:
             raise ValueError(f"the simulated sites have no action {action}")
         return self._do_all(action, calls, permit)
@@ -235,10 +235,11 @@ class MockAdapter(Browsing):
             return serving[0]
         if serving:
             names = " and ".join(node.router_name for node in serving)
-            raise NotServing(f"{names} both say that they serve", device=self._site.name)
+            raise NotServing(f"{names} both report that they serve", device=self._site.name)
         if len(nodes) < len(self._site.devices):
             raise Unreachable(
-                f"no reachable node of {self._site.name} serves, and not all answer", device=self._site.name
+                f"no node of {self._site.name} that answers is serving, and some nodes do not answer",
+                device=self._site.name,
             )
         raise NotServing(f"no node of {self._site.name} serves", device=self._site.name)
 
@@ -332,7 +333,7 @@ class MockAdapter(Browsing):
             known = call.service in node.vpn_names()
             return (CommandRejected if known else NoSuchService)(str(error), device=node.router_name)
         except Unreachable as error:
-            return ConnectionLost(f"{error}, after the command had left", device=node.router_name)
+            return ConnectionLost(f"{error}, after the command was sent", device=node.router_name)
         return None
 
     # The session

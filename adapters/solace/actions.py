@@ -112,7 +112,7 @@ def _enter(shell: ShellSession, doors: Sequence[str], sent: list[str]) -> str:
         if said.strip():  # a command that enters a mode prints nothing
             device = shell.device.name
             raise refusal(said, device) or UnreadableReply(
-                f"{device} says something unexpected to `{door}`: {said.strip()[:300]}", text=said, device=device
+                f"{device} gave an unexpected answer to `{door}`: {said.strip()[:300]}", text=said, device=device
             )
         mode = behind
     return mode
@@ -133,7 +133,7 @@ def _judged(call: Call, plan: Plan, said: str, device: str) -> Result:
     refused = refusal(said, device)
     if refused is not None:
         return Result(call, Effect.REJECTED, detail=str(refused), device=device, sent=plan.lines)
-    detail = f"{device} said something unexpected to `{plan.change}`: {said.strip()[:300]}"
+    detail = f"{device} gave an unexpected answer to `{plan.change}`: {said.strip()[:300]}"
     return Result(call, Effect.DOUBTFUL, detail=detail, device=device, sent=plan.lines)
 
 

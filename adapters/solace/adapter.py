@@ -115,13 +115,13 @@ class SolaceCliAdapter(SiteAdapter[Node, Node]):
 
     def _attempt(self, node: Node, action: str, call: Call, permit: Permit) -> Result:
         if node.shell is None:
-            raise Forbidden("this session only reads", device=node.device.name)
+            raise Forbidden("this session is read-only", device=node.device.name)
         interface = shut_interface(self._site) if action == SET_BACKBONE else None
         plan = None if interface is None else interface_plan(interface, call)
         return perform(node.shell, action, call, permit, plan=plan)
 
     def _broken(self, node: Node, result: Result) -> str:
-        return "" if node.session.is_connected else f"the session with {node.device.name} broke"
+        return "" if node.session.is_connected else f"the session with {node.device.name} was lost"
 
     def close(self) -> None:
         """End every session."""

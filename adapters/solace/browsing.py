@@ -40,11 +40,11 @@ def browse_endpoint(node: Node, endpoint: Endpoint, after: BrowsedMessage | None
     last = previous = -1 if after is None else after.number
     for message in messages(node, endpoint.kind, endpoint.name, endpoint.service):
         if message.number is None or message.spooled_at is None:
-            raise _unreadable(node, endpoint, message, "without its id or a time whose zone is known")
+            raise _unreadable(node, endpoint, message, "without their id, or without a time in a known time zone")
         if message.number <= last:
             continue
         if message.number <= previous:
-            raise _unreadable(node, endpoint, message, "out of the order of their ids")
+            raise _unreadable(node, endpoint, message, "in an order that is not the order of their ids")
         previous = message.number
         yield _held(node, endpoint, message, message.number, message.spooled_at)
 
@@ -55,7 +55,7 @@ def _held(node: Node, endpoint: Endpoint, message: Message, number: int, spooled
     if message_id is None and state == "not-replicated":
         message_id = f"{node.device.name}#{number}"  # at this site only, so there is no message to compare it with
     if message_id is None:
-        raise _unreadable(node, endpoint, message, "without its replication group id")
+        raise _unreadable(node, endpoint, message, "without their replication group id")
     return BrowsedMessage(
         number=number,
         message_id=message_id,

@@ -53,7 +53,7 @@ def declared(lines_of: Callable[[str, Call], Sequence[str]]) -> Mapping[str, Act
         backbone_spec(lambda call: lines_of(SET_BACKBONE, call)),
         spec(
             "set_reject_on_discard",
-            "Refuse what the full replication queue cannot take, or serve it without replication",
+            "When the replication queue is full: refuse publishers, or serve them without replication",
             {"enabled": ArgumentSpec(choices=("yes", "no"))},
             sets_value=True,
         ),
@@ -70,7 +70,7 @@ def check_call(spec: ActionSpec, call: Call) -> None:
         if value is None:
             raise ValueError(f"{spec.name} needs {name}")
         if argument.choices and value not in argument.choices:
-            raise Forbidden(f"{name} of {spec.name} is one of {', '.join(argument.choices)}, not {value!r}")
+            raise Forbidden(f"{name} of {spec.name} must be one of {', '.join(argument.choices)}, not {value!r}")
         if name == "xid":
             checked_xid(value)
 

@@ -31,7 +31,7 @@ from orchestrator.model.inventory import Site
 # the interface of the network blade on every node instead. A message VPN's `enabled` and its services cannot be used as
 # a fence: config-sync copies them to the other site.
 INTERFACE = r"^[0-9]+/[0-9]+/[A-Za-z0-9]+$"
-INTERFACE_SAYS = "an interface is fabric/slot/name, as in 1/1/lag1"
+INTERFACE_SAYS = "write an interface as fabric/slot/name, for example 1/1/lag1"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -44,7 +44,7 @@ class Solace(Offering):
         return moves.options(kind)
 
     def instead(self, what: str) -> str:
-        return "solace-semp does; it may be listed under `also` of the site" if what == "snapshot" else ""
+        return "add solace-semp under `also` of the site; solace-semp shows them" if what == "snapshot" else ""
 
     def runbook_for(self, kind: Kind, site: Site, given: Given) -> str:
         from adapters.solace.offers import moves

@@ -32,7 +32,7 @@ def backbone_spec(commands: Callable[[Call], Sequence[str]]) -> ActionSpec:
     """The declaration of the action, for every kind of session."""
     return ActionSpec(
         SET_BACKBONE,
-        "Let clients in, or cut all of them off, on every node of the site",
+        "Let clients in, or disconnect all clients, on every node of the site",
         idempotent=True,
         commands=commands,
         arguments={"state": ArgumentSpec(choices=("up", "down"))},
@@ -87,5 +87,5 @@ def _together(call: Call, results: Sequence[Result]) -> Result:
     if effects <= {Effect.REJECTED, Effect.NOT_SENT}:
         return Result(call, Effect.REJECTED, detail=detail, device=device, sent=sent)
     obeyed = " and ".join(one.device for one in results if one.effect is Effect.ACCEPTED)
-    detail = f"{obeyed} took it; {detail}" if obeyed else detail
+    detail = f"{obeyed} accepted the change; {detail}" if obeyed else detail
     return Result(call, Effect.DOUBTFUL, detail=detail, device=device, sent=sent)

@@ -50,7 +50,7 @@ def _agreed(names: str, answers: Sequence[Reading | Failure]) -> Reading | Failu
     return Failure.of(
         NotServing(
             f"no message spool of the site is ready (asked: {names}), and the configured role is {roles}",
-            hint="an active one serves as soon as a spool is ready: `failover restore` makes it standby first",
+            hint="an active message VPN serves as soon as a spool is ready; `failover restore` makes it standby first",
         )
     )
 

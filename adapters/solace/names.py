@@ -20,14 +20,14 @@ _SERVICE = re.compile(SERVICE_NAME)
 def checked_service(name: str) -> str:
     """Return ``name``. Raises ``Forbidden`` if it cannot name a message VPN; nothing has been sent then."""
     if _SERVICE.fullmatch(name) is None or not name.isprintable() or name != name.strip():
-        raise Forbidden(f"{name!r} is not put into a command: it cannot be the name of a message VPN")
+        raise Forbidden(f"{name!r} is not a valid name of a message VPN, so no command was sent")
     return name
 
 
 def checked_xid(xid: str) -> str:
     """Return ``xid``. Raises ``Forbidden`` if it cannot be an XID; nothing has been sent then."""
     if _XID.fullmatch(xid) is None:
-        raise Forbidden(f"{xid!r} is not put into a command: it cannot be an XID")
+        raise Forbidden(f"{xid!r} is not a valid XID, so no command was sent")
     return xid
 
 
@@ -45,5 +45,5 @@ def checked_endpoint(name: str) -> str:
     """Return the ``name`` of a queue or topic endpoint. Raises ``Forbidden`` if it is not one word of the CLI: a name
     with a quote cannot be quoted, and ``*`` and ``?`` match other names too."""
     if not name.isprintable() or name != name.strip() or any(letter in name for letter in '"*?'):
-        raise Forbidden(f"{name!r} is not put into a command: the CLI would take it for something else")
+        raise Forbidden(f"{name!r} cannot be written in a CLI command, so no command was sent")
     return name

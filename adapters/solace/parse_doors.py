@@ -55,7 +55,7 @@ def parse_interface(text: str, interface: str, device: str = "") -> bool | None:
     """Does ``interface`` let traffic through? None if that is not shown. Raises ``AdapterError`` for a refusal."""
     lines = lines_of(text)
     if any(is_refusal_line(line) for line in lines):
-        raise unreadable(f"it does not show interface {interface}", text, device)
+        raise unreadable(f"the answer does not show interface {interface}", text, device)
     is_shown = False
     for line in lines:
         label = label_in(line)
@@ -78,7 +78,7 @@ def parse_clients(text: str, device: str = "") -> int:
         if found is not None:
             section, rule = found[1].lower(), ()
         elif is_refusal_line(line):
-            raise unreadable(f"an error between the clients: '{line.strip()}'", text, device)
+            raise unreadable(f"the list of clients has an error message: '{line.strip()}'", text, device)
         elif _CLIENTS.fullmatch(line):
             rule = (rule_in(lines[number + 1]) if number + 1 < len(lines) else None) or ()
             has_table = has_table or bool(rule)
@@ -86,7 +86,7 @@ def parse_clients(text: str, device: str = "") -> int:
             name = _first_line_of(line, rule)
             count += name is not None and section != "internal" and not name.startswith("#")
     if not has_table:
-        raise unreadable("the table of clients, or its rule, is missing", text, device)
+        raise unreadable("the table of clients, or the line under its header, is missing", text, device)
     return count
 
 

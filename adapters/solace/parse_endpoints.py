@@ -44,7 +44,7 @@ def parse_endpoints(text: str, device: str = "") -> list[Row]:
     lines = lines_of(text)
     at = next((i for i, line in enumerate(lines) if _HEADER.fullmatch(line)), None)
     if at is None or at + 1 >= len(lines) or rule_in(lines[at + 1]) is None:
-        raise unreadable("the table of endpoints, or its rule, is missing", text, device)
+        raise unreadable("the table of endpoints, or the line under its header, is missing", text, device)
     header = _HEADER.fullmatch(lines[at])
     letters = header[1].upper().split() if header is not None else []
     repeated = set(lines[max(at - 1, 0) : at + 2])
@@ -53,7 +53,7 @@ def parse_endpoints(text: str, device: str = "") -> list[Row]:
     for line in lines[at + 2 :]:
         found = _NUMBERS.fullmatch(line)
         if is_refusal_line(line) or (found is not None and not names):
-            raise unreadable(f"this is no row of the table: '{line.strip()}'", text, device)
+            raise unreadable(f"this line is not a row of the table: '{line.strip()}'", text, device)
         if found is None:
             names += [] if line in repeated else [line]
             continue
@@ -62,7 +62,7 @@ def parse_endpoints(text: str, device: str = "") -> list[Row]:
         rows.append(Row(name, vpn, int(found["messages"]), {"D": True, "N": False}.get(flags.get("D", ""))))
         names = []
     if names:
-        raise unreadable(f"the table ends in the middle of {names[0].strip()}", text, device)
+        raise unreadable(f"the table ends within the row of {names[0].strip()}", text, device)
     return rows
 
 
@@ -99,7 +99,7 @@ def parse_messages(text: str, device: str = "") -> list[Message]:
     lines = lines_of(text)
     messages = [_message(block) for block in _blocks(lines, text, device)]
     if not messages:
-        raise unreadable("it shows no message with a label that is known", text, device)
+        raise unreadable("it shows no message with a known label", text, device)
     return messages
 
 
@@ -111,7 +111,7 @@ def _blocks(lines: Sequence[str], text: str, device: str) -> Iterator[Mapping[st
         if (label := label_in(line)) is not None and Term.MESSAGE_ID.is_named(label.name)
     ]
     if any(is_refusal_line(line) for line in lines):
-        raise unreadable("an error between the labels", text, device)
+        raise unreadable("it has an error message between the labels", text, device)
     for start, end in pairwise([*starts, len(lines)]):
         yield labels_in(lines[start:end])
 

@@ -39,9 +39,9 @@ def parse_queues(text: str, device: str = "") -> dict[str, QueueDepth]:
     for block in blocks:
         vpn, depth = block.get(Term.MESSAGE_VPN, ""), block.get(Term.DEPTH, "")
         if block[Term.QUEUE_NAME] != REPLICATION_QUEUE or not vpn or vpn in depths:
-            raise unreadable("it does not show one replication queue for each message VPN", text, device)
+            raise unreadable("it does not show exactly one replication queue for each message VPN", text, device)
         if _COUNT.fullmatch(depth) is None:
-            raise unreadable(f"no number of 'Current Messages Spooled' for {vpn}", text, device)
+            raise unreadable(f"it has no number for 'Current Messages Spooled' of {vpn}", text, device)
         depths[vpn] = QueueDepth(
             messages=int(depth),
             usage_mb=_number(block.get(Term.USAGE_MB, "")),
@@ -57,7 +57,7 @@ def _blocks(text: str, device: str) -> list[Mapping[Term, str]]:
     indent = 0
     for line in lines_of(text):
         if is_refusal_line(line):
-            raise unreadable(f"an error between the labels: '{line.strip()}'", text, device)
+            raise unreadable(f"it has an error message between the labels: '{line.strip()}'", text, device)
         label = label_in(line)
         term = None if label is None else _term(label.name)
         if label is None or term is None:
@@ -66,7 +66,7 @@ def _blocks(text: str, device: str) -> list[Mapping[Term, str]]:
             blocks.append({Term.QUEUE_NAME: label.value})
             indent = label.indent
         elif term is not Term.QUEUE_NAME and blocks and blocks[-1].setdefault(term, label.value) != label.value:
-            raise unreadable(f"'{label.name}' comes twice with different values", text, device)
+            raise unreadable(f"the label '{label.name}' appears twice with different values", text, device)
     return list(blocks)
 
 

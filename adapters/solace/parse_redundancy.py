@@ -110,11 +110,11 @@ def parse_redundancy(text: str, device: str = "") -> Redundancy:
     at = next((i for i, line in enumerate(lines) if _COLUMNS.fullmatch(line)), None)
     rule = rule_in(lines[at + 1]) if at is not None and at + 1 < len(lines) else None
     if at is None or rule is None or len(rule) != 2:
-        raise unreadable("the table of virtual routers, or its rule, is missing", text, device)
+        raise unreadable("the table of virtual routers, or the line under its header, is missing", text, device)
     labels = labels_in(lines[:at])
     configured = _CONFIGURED.get(_plain(Term.CONFIGURATION.of(labels) or ""))
     if configured is None:
-        raise unreadable("no Configuration Status that is known", text, device)
+        raise unreadable("its Configuration Status is missing or not known", text, device)
     rows = _rows(lines[at + 2 :], rule)
     if Term.ACTIVITY.of(rows) is None:
         raise unreadable("the row Activity Status is missing", text, device)
@@ -137,7 +137,7 @@ def parse_message_spool(text: str, device: str = "") -> Spool:
         raise unreadable("the label Operational Status is missing", text, device)
     spool = _SPOOLS.get(_plain(found))
     if spool is None:
-        raise unreadable(f"'{found}' is no state of a message spool", text, device)
+        raise unreadable(f"'{found}' is not a known state of a message spool", text, device)
     return spool
 
 
@@ -165,7 +165,7 @@ def _router(rows: Mapping[str, tuple[str, str]], column: int, text: str, device:
     activity = _plain((Term.ACTIVITY.of(rows) or blank)[column])
     spool = _plain((Term.SPOOL.of(rows) or blank)[column])
     if activity not in _NO_WORD and activity not in _ACTIVITIES:
-        raise unreadable(f"'{activity}' is no activity of a virtual router", text, device)
+        raise unreadable(f"'{activity}' is not a known activity of a virtual router", text, device)
     if spool not in _NO_WORD and spool not in _SPOOLS:
-        raise unreadable(f"'{spool}' is no state of a message spool", text, device)
+        raise unreadable(f"'{spool}' is not a known state of a message spool", text, device)
     return VirtualRouter(_ACTIVITIES.get(activity), _SPOOLS.get(spool))

@@ -34,18 +34,18 @@ def parse_replication(text: str, device: str = "") -> dict[str, ReplicationStatu
     lines = lines_of(text)
     at = next((i for i, line in enumerate(lines) if _HEADER.fullmatch(line)), None)
     if at is None or at + 1 >= len(lines):
-        raise unreadable("the table of replication states, or its rule, is missing", text, device)
+        raise unreadable("the table of replication states, or the line under its header, is missing", text, device)
     header, rule = lines[at], rule_in(lines[at + 1])
     letters = letters_in(header, rule) if rule else None
     if not rule or not letters or not Term.MESSAGE_VPN.is_named(header[: rule[0].end]):
-        raise unreadable("the header of the table and its rule do not fit together", text, device)
+        raise unreadable("the header of the table does not match the line under it", text, device)
     rows: dict[str, ReplicationStatus] = {}
     for line in lines[at + 2 :]:
         if line == header or rule_in(line) is not None:
             continue
         row = _row(line, rule[0], letters)
         if row is None or rows.get(row[0], row[1]) != row[1]:
-            raise unreadable(f"this is no row of the table: '{line.strip()}'", text, device)
+            raise unreadable(f"this line is not a row of the table: '{line.strip()}'", text, device)
         rows[row[0]] = row[1]
     return rows
 

@@ -66,11 +66,11 @@ def is_silent(text: str) -> bool:
 def _from_table(lines: list[str], text: str, device: str) -> Iterator[Listed]:
     at = next((i for i, line in enumerate(lines) if _HEADER.fullmatch(line)), None)
     if at is None or at == 0 or at + 1 >= len(lines) or not _HEADER_ABOVE.fullmatch(lines[at - 1]):
-        raise unreadable("the table of transactions, or its rule, is missing", text, device)
+        raise unreadable("the table of transactions, or the line under its header, is missing", text, device)
     rule = rule_in(lines[at + 1])
     letters = letters_in(lines[at], rule) if rule else None
     if not rule or not letters or len(rule) < len(letters) + 3:
-        raise unreadable("the header of the table and its rule do not fit together", text, device)
+        raise unreadable("the header of the table does not match the line under it", text, device)
     spans = [rule[0], *letters.values(), *rule[-2:]]
     xid: str | None = None
     for line in lines[at + 2 :]:
@@ -79,15 +79,15 @@ def _from_table(lines: list[str], text: str, device: str) -> Iterator[Listed]:
         if xid is None:
             xid = line.strip()
             if _XID.fullmatch(xid) is None or is_refusal_line(line):
-                raise unreadable(f"this is no XID: '{xid}'", text, device)
+                raise unreadable(f"this is not an XID: '{xid}'", text, device)
             continue
         row = _row(xid, line, spans, list(letters))
         if row is None:
-            raise unreadable(f"this is no row of the table: '{line.strip()}'", text, device)
+            raise unreadable(f"this line is not a row of the table: '{line.strip()}'", text, device)
         yield row
         xid = None
     if xid is not None:
-        raise unreadable(f"the table ends in the middle of {xid}", text, device)
+        raise unreadable(f"the table ends within the row of {xid}", text, device)
 
 
 def _row(xid: str, line: str, spans: list[Span], letters: list[str]) -> Listed | None:
@@ -145,13 +145,15 @@ def _blocks(lines: list[str], text: str, device: str) -> Iterator[dict[str, str]
         elif block is None or in_table:
             continue
         elif is_refusal_line(line):
-            raise unreadable(f"an error between the labels: '{line.strip()}'", text, device)
+            raise unreadable(f"it has an error message between the labels: '{line.strip()}'", text, device)
         elif label is not None and any(section.is_named(label.name) for section in _SECTIONS):
             in_table = True
         elif label is not None and block.setdefault(plain(label.name), label.value) != label.value:
-            raise unreadable(f"'{label.name}' comes twice in transaction {Term.XID.of(block)}", text, device)
+            raise unreadable(
+                f"the label '{label.name}' appears twice in transaction {Term.XID.of(block)}", text, device
+            )
     if block is None or not in_table:
-        raise unreadable("a transaction ends before its tables of messages", text, device)
+        raise unreadable("it ends before the message tables of a transaction", text, device)
     yield block
 
 

@@ -110,7 +110,7 @@ def _row(rows: Mapping[str, ReplicationStatus], service: str, node: Node) -> Rea
 
 def _absent(service: str, node: Node) -> Failure:
     name = node.device.name
-    return Failure.of(NoSuchService(f"{name} lists message VPNs, and {service} is not among them", device=name))
+    return Failure.of(NoSuchService(f"{name} does not list the message VPN {service}", device=name))
 
 
 def _read_queue(node: Node, service: str) -> QueueDepth | Failure:
@@ -122,7 +122,7 @@ def _read_queue(node: Node, service: str) -> QueueDepth | Failure:
         found = parse_queues(text, name)
         if service not in found:
             raise UnreadableReply(
-                f"{name} shows another message VPN's queue than {service}'s", text=text, device=name
+                f"{name} shows the queue of another message VPN, not of {service}", text=text, device=name
             )
         return found[service]
     except AdapterError as error:
@@ -141,7 +141,7 @@ def _one(node: Node, service: str) -> Transactions | Failure:
         return exists
     strangers = [one for one in listed if one.vpn != service]
     if strangers and not is_silent(text):
-        why = f"{node.device.name} lists a transaction of {strangers[0].vpn} where {service} was asked for"
+        why = f"{node.device.name} lists a transaction of {strangers[0].vpn}, but the request was for {service}"
         return Failure.of(UnreadableReply(why, text=text, device=node.device.name))
     return _detailed(node, service, [one for one in listed if one.vpn == service])
 

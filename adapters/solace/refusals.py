@@ -31,9 +31,9 @@ def refusal(text: str, device: str = "") -> AdapterError | None:
     if _NOT_ACTIVE.search(text) or _STARTING.search(text):
         why = "its message spool is not active" if _NOT_ACTIVE.search(text) else "it is still starting"
         return NotServing(
-            f"{device or 'the device'} cannot tell this: {why}: {said}",
+            f"{device or 'the device'} cannot answer, because {why}: {said}",
             device=device,
-            hint="ask its HA mate; `show redundancy` and `show message-spool` there say why it is not active",
+            hint="ask the HA mate of the device; `show redundancy` and `show message-spool` give the reason",
         )
     if any(_MISSING.search(line) and _names_a_vpn(line) for line in text.split("\n")):
         return NoSuchService(f"{device or 'the device'} has no such message VPN: {said}", device=device)

@@ -158,7 +158,7 @@ class Nodes(Generic[N]):
         for node in sorted(self._nodes, key=lambda node: node.is_left_alone):
             is_found = any(one.serving for one in seen.values())
             if is_found and node.is_left_alone and not thorough:
-                error = Unreachable(f"{node.device.name} was out of reach a moment ago", device=node.device.name)
+                error = Unreachable(f"{node.device.name} could not be reached a moment ago", device=node.device.name)
                 seen[id(node)] = Seen(node, error=error)
             else:
                 seen[id(node)] = self._ask(node, tell_spool=tell_spool)
@@ -177,9 +177,9 @@ class Nodes(Generic[N]):
         if serving:
             names = " and ".join(one.node.device.name for one in serving)
             raise NotServing(
-                f"{names} of {self._site.name or 'the site'} both say that they serve",
+                f"{names} of {self._site.name or 'the site'} both report that they serve",
                 device=self._site.name,
-                hint="check `show redundancy` on each of them; nothing is sent to either until one gives way",
+                hint="check `show redundancy` on both nodes; no command is sent while both serve",
             )
         errors = [one.error for one in seen if one.error is not None]
         if not errors:
@@ -187,7 +187,7 @@ class Nodes(Generic[N]):
             raise NotServing(
                 f"no node of {self._site.name or 'the site'} serves (asked: {names})",
                 device=self._site.name,
-                hint="check `show redundancy`: a node serves that is Local Active with an AD-Active message spool",
+                hint="check `show redundancy`: a node serves if it is Local Active and its message spool is AD-Active",
             )
         # Problems that need a person come before those that may end by themselves.
         errors.sort(key=lambda error: not isinstance(error, AuthenticationFailed | HostKeyRejected))

@@ -157,7 +157,7 @@ class SiteAdapter(ABC, Generic[N, A]):
             raise ValueError(f"{self.name} has no action {action}")
         if self._context.read_only:
             raise Forbidden(
-                f"{action} is not done: this session with {self._site.name or 'the site'} only reads",
+                f"{action} was not sent: this session with {self._site.name or 'the site'} is read-only",
                 device=self._site.name,
             )
 
@@ -183,11 +183,13 @@ class SiteAdapter(ABC, Generic[N, A]):
         except NotObeyed:
             raise
         except AdapterError as error:  # no changing command was sent yet, so this is no doubt
-            raise Unreachable(f"which node serves is not known: {error}", device=error.device) from error
+            raise Unreachable(f"it is not known which node serves: {error}", device=error.device) from error
         for number, call in enumerate(calls, start=1):
             result = attempt(node, call, permit)
             yield result
             why = self._broken(node, result)
             if why and number < len(calls):
                 # The pair may have switched, so a new step has to find the serving node.
-                raise Unreachable(f"{why}; {len(calls) - number} more were not sent", device=node.device.name)
+                raise Unreachable(
+                    f"{why}; {len(calls) - number} more commands were not sent", device=node.device.name
+                )

@@ -148,7 +148,9 @@ def _listed(node: Node, kind: EndpointKind, service: str) -> list[Row]:
         rows = parse_endpoints(text, name)
         strangers = [row for row in rows if not is_of(row, service)]
         if strangers:
-            raise unreadable(f"it shows an endpoint of {strangers[0].vpn} for one of {service}", text, name)
+            raise unreadable(
+                f"it shows an endpoint of {strangers[0].vpn}, but the request was for {service}", text, name
+            )
         return rows
     if kind == "queue":
         raise unreadable(f"it shows no queue of {service}, not even the replication queue", text, name)

@@ -62,11 +62,11 @@ READINGS: Mapping[str, ReadingSpec] = {
             show_transactions,
             lambda services: [show_details(service, " state PREPARED") for service in services],
         ),
-        _reading("health", "Which node serves, and whether its message spool does", _nothing),
+        _reading("health", "Which node serves, and whether its message spool is active", _nothing),
         fence_spec(),
         _reading(
             "endpoints",
-            "What the durable endpoints hold, and how old it is",
+            "Number and age of the messages in durable endpoints",
             endpoint_lines,
             oldest_lines,
             tells_less=True,

@@ -78,7 +78,7 @@ class RemoteCommands:
             except FOREIGN as error:
                 self.close()
                 if is_last:
-                    what = f"the session with {self._device} takes no command: {error}"
+                    what = f"the session with {self._device} accepts no command: {error}"
                     raise Unreachable(what, device=self._device) from error
         raise AssertionError  # the second round returns or raises
 

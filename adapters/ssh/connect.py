@@ -84,7 +84,7 @@ class SshConnector:
         left = deadline - self._clock.now()
         if left <= 0:
             raise Unreachable(
-                f"{self._device.name} did not let us in within {self._site.connect_timeout:g} s",
+                f"the login to {self._device.name} did not finish within {self._site.connect_timeout:g} s",
                 device=self._device.name,
             )
         return left
@@ -266,7 +266,7 @@ def _interactively(username: str, password: str) -> _Begin:
         if not questions:
             return []
         if answered or len(questions) > 1 or questions[0][1]:
-            raise AuthenticationException("it asks for more than a password")
+            raise AuthenticationException("the device asks for more than a password")
         answered = True
         return [password]
 

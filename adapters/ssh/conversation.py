@@ -105,10 +105,10 @@ class Conversation:
             if left <= 0 or len(since) > ANSWER_BYTES_MAX:
                 self.close()
                 raise Unreachable(
-                    f"{self._device} shows no prompt that can be recognised within {within_s:g} s;"
+                    f"{self._device} shows no known prompt within {within_s:g} s;"
                     f" last: '{printable(_decode(since[-_TAIL:]), 120)}'",
                     device=self._device,
-                    hint="is the address that of the management port, and is the account's shell the CLI?",
+                    hint="check that the address is the management port, and that the account's shell is the CLI",
                 )
             tail = self._dialect.last_line(_decode(since[-_TAIL:]))
             is_prompt = self._dialect.prompt_in(tail) is not None
@@ -146,7 +146,7 @@ class Conversation:
         """
         check_line(command, device=self._device)
         if not (self._may_change or command.startswith(self._dialect.reading) or command in self._dialect.setup):
-            raise Forbidden(f"`{command}` is not sent in a session that only reads", device=self._device)
+            raise Forbidden(f"`{command}` was not sent: this session is read-only", device=self._device)
         if not self.is_usable():
             raise Unreachable(
                 f"the session with {self._device} is over; `{command}` was not sent", device=self._device
@@ -194,7 +194,7 @@ class Conversation:
             chunk = self._line.receive(left) if left > 0 else b""
             if not chunk and not heard and echo_s is not None and echo_s < self._timeout_s:
                 raise ConnectionLost(
-                    f"{self._device} shows no echo of `{command}` within {echo_s:g} s, so the connection is given up",
+                    f"{self._device} shows no echo of `{command}` within {echo_s:g} s, so the program disconnects",
                     device=self._device,
                 )
             if not chunk:
@@ -234,19 +234,19 @@ class Conversation:
         at = next((i for i, line in enumerate(lines) if self._is_echo(line, command)), None)
         if at is None or not self._is_idle_talk("\n".join(lines[:at])):
             raise UnreadableReply(
-                f"{self._device} said something else before it answered `{command}`", text=heard, device=self._device
+                f"{self._device} printed other text before it answered `{command}`", text=heard, device=self._device
             )
         self._prompt = self._dialect.prompt_in(self._dialect.last_line(heard), self.prompt.name)
         body = lines[at + 1 : -1]
         if questions > 1:
             raise UnreadableReply(
-                f"{self._device} asks more than one question at `{command}`", text=heard, device=self._device
+                f"{self._device} asks more than one question after `{command}`", text=heard, device=self._device
             )
         if questions and answer == "n":
             raise CommandRejected(
-                f"{self._device} asks at `{command}`: '{printable(' '.join(body))}'; the answer was n",
+                f"{self._device} asks after `{command}`: '{printable(' '.join(body))}'; the program answered n",
                 device=self._device,
-                hint="this command is not known to ask a question; find out at the device why it does",
+                hint="the program expects no question here; find out at the device why it asks",
             )
         asked_at = next((i for i, line in enumerate(body) if questions and self._asked(line)), -1)
         return "\n".join(body[asked_at + 1 :])
@@ -290,9 +290,11 @@ def check_line(command: str, *, device: str) -> None:
     if not command.strip():
         raise Forbidden("an empty line is not a command", device=device)
     if not command.isprintable():
-        raise Forbidden(f"a command with a control character is not sent: '{printable(command)}'", device=device)
+        raise Forbidden(f"a command with a control character was not sent: '{printable(command)}'", device=device)
     if len(command) > LINE_MAX:
-        raise Forbidden(f"a command of {len(command)} characters is not sent; at most {LINE_MAX}", device=device)
+        raise Forbidden(
+            f"a command of {len(command)} characters was not sent; the limit is {LINE_MAX}", device=device
+        )
 
 
 def _echo_ends(heard: bytearray, echo: bytes) -> bool:

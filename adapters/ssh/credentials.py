@@ -53,10 +53,10 @@ def load_key(file: str, passphrase: str | None, *, device: str) -> paramiko.PKey
         raise AuthenticationFailed(
             f"the key file {path} needs a passphrase",
             device=device,
-            hint="give the login a password: with a key file it is the key's passphrase",
+            hint="add a password to the login; with a key file, it is the key's passphrase",
         )
     raise AuthenticationFailed(
-        f"the key file {path} cannot be used: it is no private key, or the passphrase is wrong", device=device
+        f"the key file {path} cannot be used: it is not a private key, or the passphrase is wrong", device=device
     )
 
 

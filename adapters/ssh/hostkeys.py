@@ -36,11 +36,11 @@ class HostKey:
         """The key of ``<type> <base64>``; a comment may follow. Raises ``ValueError``."""
         fields = text.split()
         if len(fields) < 2:
-            raise ValueError("a host key is written as <type> <base64>")
+            raise ValueError("write a host key as <type> <base64>")
         try:
             blob = base64.b64decode(fields[1], validate=True)
         except ValueError as error:  # binascii.Error is one; letters beyond ASCII are another
-            raise ValueError("the second word of a host key is base64") from error
+            raise ValueError("the second word of a host key must be base64") from error
         if not blob:
             raise ValueError("the host key is empty")
         return cls(fields[0], blob)
@@ -97,7 +97,7 @@ def verify(expected: Expected, seen: HostKey, device: Device) -> None:
     where = f"{device.name} ({_name_of(device)})"
     if seen in expected.revoked:
         raise HostKeyRejected(
-            f"the host key of {where} is revoked in {expected.source}: it shows {seen.shown}",
+            f"the host key of {where} is revoked in {expected.source}; the device shows {seen.shown}",
             device=device.name,
             hint="do not connect; find out why the key was revoked, and give the device a new one",
         )
@@ -107,16 +107,16 @@ def verify(expected: Expected, seen: HostKey, device: Device) -> None:
         wanted = ", ".join(key.shown for key in expected.keys)
         raise HostKeyRejected(
             f"the host key of {where} is not the one in {expected.source}:"
-            f" it shows {seen.shown}, expected was {wanted}",
+            f" the device shows {seen.shown}, but {wanted} was expected",
             device=device.name,
-            hint="the device was reinstalled, or another machine is in between: compare the fingerprint with one read at"
-            f" the device's console, and only if they agree replace the key in {expected.source}",
+            hint="the device was reinstalled, or another machine intercepts the connection: compare the fingerprint with"
+            f" one read at the device's console; replace the key in {expected.source} only if both are the same",
         )
     remark = f" ({expected.remark})" if expected.remark else ""
     raise HostKeyRejected(
-        f"the host key of {where} is not known{remark}: it shows {seen.shown}",
+        f"the host key of {where} is not known{remark}; the device shows {seen.shown}",
         device=device.name,
-        hint="compare the fingerprint with one read at the device's console; if they agree, write"
+        hint="compare the fingerprint with one read at the device's console; if both are the same, write"
         f' host_key: "{seen}" under this device in the inventory, or'
         f' "{_name_of(device)} {seen}" into {expected.source}',
     )

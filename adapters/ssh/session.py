@@ -70,7 +70,7 @@ class ShowSession:
         """
         check_line(command, device=self.device.name)
         if not command.startswith(self._dialect.reading):
-            raise Forbidden(f"`{command}` may change something", device=self.device.name)
+            raise Forbidden(f"`{command}` was not sent, because it may change something", device=self.device.name)
         before = self._talk
         talk = self._talking()
         return talk.exchange(command, echo_s=ECHO_S if talk is before else None)
@@ -161,7 +161,7 @@ class ShellSession(ShowSession):
             said = talk.exchange(self._dialect.enable)
             if not talk.prompt.privileged:
                 raise CommandRejected(
-                    f"the account may not configure {self.device.name}: {said.strip() or 'no word why'}",
+                    f"the account may not configure {self.device.name}: {said.strip() or 'no reason given'}",
                     device=self.device.name,
                 )
 
@@ -180,7 +180,7 @@ class ShellSession(ShowSession):
             )
         if not (talk.prompt.privileged and talk.prompt.is_in(at)):
             raise Forbidden(
-                f"`{command}` belongs into mode '{at}', but {self.device.name} is at {talk.prompt}",
+                f"`{command}` needs the mode '{at}', but {self.device.name} is at {talk.prompt}",
                 device=self.device.name,
             )
         said = talk.exchange(command, confirms=confirms)

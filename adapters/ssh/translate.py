@@ -69,7 +69,7 @@ def translate(error: BaseException | None, *, stage: Stage, device: str) -> Adap
     """
     why = _words(error)
     if stage is Stage.TALK:
-        return ConnectionLost(f"the session with {device} broke: {why}", device=device)
+        return ConnectionLost(f"the session with {device} was lost: {why}", device=device)
     kind = _kind(error)
     if stage is Stage.LOGIN and kind is Unreachable and not isinstance(error, OSError):
         kind = AuthenticationFailed
@@ -81,7 +81,9 @@ def translate(error: BaseException | None, *, stage: Stage, device: str) -> Adap
 
 
 _NO_BANNER = "Error reading SSH protocol banner"
-_LOGIN_HINT = "check username and password (or key file) of the site's login; it is not tried again by itself"
+_LOGIN_HINT = (
+    "check username and password (or key file) of the site's login; the program does not repeat a refused login"
+)
 
 
 def _kind(error: BaseException | None) -> type[AdapterError]:
@@ -96,17 +98,19 @@ def _words(error: BaseException | None) -> str:
         case None | EOFError():
             return "the device ended the connection"
         case ssh_exception.BadAuthenticationType():
-            return "this way of logging in is not offered; offered: " + printable(", ".join(error.allowed_types))
+            return "the device does not offer this login method; it offers: " + printable(
+                ", ".join(error.allowed_types)
+            )
         case ssh_exception.PartialAuthentication():
-            return "it wants a further proof: " + printable(", ".join(error.allowed_types))
+            return "the device requires a further login step: " + printable(", ".join(error.allowed_types))
         case ssh_exception.IncompatiblePeer():
-            return f"no algorithm in common ({printable(str(error))})"
+            return f"the device and this program share no algorithm ({printable(str(error))})"
         case TimeoutError():
             return "no answer in time"
         case OSError() if error.strerror:
             return error.strerror
         case ssh_exception.SSHException() if str(error).startswith(_NO_BANNER):
             # paramiko appends the cause, which differs between attempts.
-            return "it ended the connection before it said that it speaks SSH, or said nothing in time"
+            return "the device ended the connection before its SSH banner, or sent no banner in time"
         case _:
             return printable(str(error)) or type(error).__name__

@@ -171,7 +171,7 @@ class LedgerAdapter:
     def apply(self, action: str, calls: Sequence[Call], permit: Permit) -> Iterator[Result]:
         """See ``orchestrator.family.contract.Adapter``."""
         if self._read_only:
-            raise Forbidden(f"{action} is not done: this session only reads")
+            raise Forbidden(f"{action} was not sent: this session is read-only")
         return self._apply(action, calls, permit)
 
     def _apply(self, action: str, calls: Sequence[Call], permit: Permit) -> Iterator[Result]:

@@ -72,7 +72,7 @@ def test_an_encoding_nobody_knows_is_a_definition_error(tmp_path: Path) -> None:
 def test_a_file_that_is_not_there_is_named(tmp_path: Path) -> None:
     """A missing file, and a folder in the place of a file, are definition errors."""
     for path in (tmp_path / "no.xml", tmp_path):
-        with pytest.raises(DefinitionError, match="there is no such file"):
+        with pytest.raises(DefinitionError, match="this file does not exist"):
             read_instance(path)
 
 

@@ -93,7 +93,7 @@ def test_half_of_it_done_is_a_doubt() -> None:
     stage.one.answers["/amps/administrator/transports/3/disable"] = answer(404)
     result = apply(stage.adapter(), "set_client_transports", state="disabled")
     assert (result.effect, len(result.sent)) == (DOUBTFUL, 2)
-    assert "2 of 2 requests left" in result.detail
+    assert "sent 2 of 2 requests" in result.detail
 
 
 def test_a_lease_lost_half_way_is_a_doubt() -> None:

@@ -217,4 +217,4 @@ def test_a_way_to_log_in_that_is_not_known(header: str, named: str) -> None:
     found = stage.read("instance")
     assert isinstance(found, Failure)
     assert (found.kind, "HTTP 401" in found.text) == ("AuthenticationFailed", True)
-    assert (f"asks for {named}, not for Basic" in found.text) is bool(named)
+    assert (f"asks for {named}, but the inventory is set to Basic" in found.text) is bool(named)

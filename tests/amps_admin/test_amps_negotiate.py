@@ -88,11 +88,17 @@ def test_a_login_needs_no_extra(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("status", "offered", "by_ticket", "says", "remedy"),
     [
-        (401, "Negotiate", False, "asks for Negotiate, not for Basic", "`auth: negotiate`"),
+        (401, "Negotiate", False, "asks for Negotiate, but the inventory is set to Basic", "`auth: negotiate`"),
         (401, "Negotiate", True, "(HTTP 401)", "klist"),
         (401, "negotiate oYG2", True, "(HTTP 401)", "keytab"),
-        (401, 'Basic realm="AMPS"', True, "asks for Basic, not for Negotiate", "give the site a login"),
-        (401, "NTLM", True, "asks for NTLM, not for Negotiate", "WWWAuthenticate"),
+        (
+            401,
+            'Basic realm="AMPS"',
+            True,
+            "asks for Basic, but the inventory is set to Negotiate",
+            "give the site a login",
+        ),
+        (401, "NTLM", True, "asks for NTLM, but the inventory is set to Negotiate", "WWWAuthenticate"),
         (403, "", True, "(HTTP 403)", "Entitlement"),
         (403, "", False, "(HTTP 403)", "login"),
     ],

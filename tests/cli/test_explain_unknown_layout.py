@@ -89,7 +89,7 @@ def test_the_operator_sees_what_is_unknown(told: dict[str, Any]) -> None:
     rows = {tuple(line.split()[:2]): line for line in told["screen"].splitlines() if "ny-broker-1" in line}
     assert rows["hudson", "replication"].endswith("not understood")
     assert rows["hudson", "replication_queue"].endswith("partly: rejects_on_discard unknown")
-    assert "the table of replication states, or its rule, is missing" in told["screen"]
+    assert "the table of replication states, or the line under its header, is missing" in told["screen"]
 
 
 def test_what_was_not_understood_is_a_fixture_too(told: dict[str, Any]) -> None:

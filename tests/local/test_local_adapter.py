@@ -61,7 +61,7 @@ def test_the_permit_has_the_last_word(bench: Bench) -> None:
 def test_a_session_that_only_reads_runs_no_command(bench: Bench) -> None:
     """Law (promise 6): read-only, nothing is run, not even when the results are never looked at."""
     bench.command("it", "exit 0")
-    with pytest.raises(Forbidden, match="only reads"):
+    with pytest.raises(Forbidden, match="read-only"):
         bench.adapter(read_only=True).apply("run", [Call("A", {"command": "it"})], bench.permits)
     assert bench.diary == []
 

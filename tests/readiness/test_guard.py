@@ -230,7 +230,7 @@ def test_a_restored_site_is_not_guarded(night: Night) -> None:
     night("restore", "--all", "--site", "ny", "--yes")
     ended = night.guard()
     assert ended.code == 3
-    assert f"it was restored by run {night.runs()[-1]['run']}" in ended.complaint
+    assert f"run {night.runs()[-1]['run']} restored it" in ended.complaint
 
 
 def test_a_second_outage_is_guarded_again(night: Night) -> None:
@@ -293,7 +293,7 @@ def test_an_adapter_without_doors(shell: Shell) -> None:
     night.lose()
     ended = night.guard()
     assert ended.code == 0
-    assert "cannot close it to clients: it will be made standby only" in ended.out
+    assert "cannot close it to clients; the guard can only make it standby" in ended.out
     assert night.guards() == [("solace/guard-standby", "done")]
     assert (night.role(), night.doors()) == ("standby", [True])
 

@@ -120,7 +120,7 @@ def test_a_restored_instance_is_not_guarded(night: AmpsNight) -> None:
     assert night("restore", "--all", "--site", "ny", "--yes").code == 0
     ended = guard(night)
     assert ended.code == 3
-    assert "and it was restored by run " in ended.complaint
+    assert " restored it; guarding it would disconnect" in ended.complaint
 
 
 def test_the_only_one_that_serves_is_not_guarded(night: AmpsNight) -> None:

@@ -28,7 +28,7 @@ def test_a_slow_queue_needs_nothing() -> None:
     """Law: as long as there is room for hours, nothing is advised."""
     told = seen()
     assert (told.state, told.advice) == ("filling", "")
-    expected = "1,000 messages, 100.0 MB, 10.0% full, +5/s, full in about 3 h, nothing is bound to it"
+    expected = "1,000 messages, 100.0 MB, 10.0% full, +5/s, full in about 3 h, no bridge is bound to the queue"
     assert told.sentence == expected
 
 
@@ -41,7 +41,7 @@ def test_no_time_is_told_that_nobody_can_know() -> None:
 def test_in_time() -> None:
     """Law: an hour before it is full, and from the high mark on, suspending is advised with the command for it."""
     for told in (seen(full_in_s=3_000.0), seen(percent=85.0)):
-        assert "suspend replication before it is full" in told.advice
+        assert "suspend replication before the queue is full" in told.advice
         assert "failover watch V --suspend-at 80%" in told.advice
 
 
@@ -89,5 +89,7 @@ def test_states() -> None:
     assert seen(messages=0, rate=0.0, full_in_s=None).state == "empty"
     assert seen(rate=0.0, full_in_s=None).state == "standing"
     empty = seen(messages=0, percent=None, rate=-50.0, full_in_s=None).sentence
-    assert empty == "0 messages, usage unknown, nothing is bound to it", "what became empty does not fall any more"
+    assert empty == "0 messages, usage unknown, no bridge is bound to the queue", (
+        "what became empty does not fall any more"
+    )
     assert "unknown" in seen(bound=None).sentence

@@ -136,7 +136,7 @@ def test_a_token_keeps_no_session() -> None:
 def test_what_is_not_allowed_does_not_leave() -> None:
     """The second line of defence of a session that only reads."""
     spoken, wire = session(Device(), allows=lambda request: request.is_read)
-    with pytest.raises(Forbidden, match="only reads"):
+    with pytest.raises(Forbidden, match="read-only"):
         spoken.exchange(WRITE)
     assert wire.sent == []
 

@@ -200,7 +200,7 @@ def test_after_a_doubt_the_rest_is_left() -> None:
     wire = node(answering(CHANGES[0][2], Outgoing(200, b"{")))
     results = adapter_of(wire).apply("set_role", [DEMOTE, DEMOTE, DEMOTE], Permits())
     assert next(results).effect is Effect.DOUBTFUL
-    with pytest.raises(Unreachable, match="2 more were not sent") as caught:
+    with pytest.raises(Unreachable, match="2 more commands were not sent") as caught:
         next(results)
     assert isinstance(caught.value, NotObeyed)
     assert len(wire.changes) == 1

@@ -137,7 +137,7 @@ def test_one_request_for_many() -> None:
     }
     assert found["gone"] == Failure(
         kind="NoSuchService",
-        text="ny1 lists message VPNs, and gone is not among them",
+        text="ny1 does not list the message VPN gone",
         device="ny1",
         definite=True,
     )

@@ -121,7 +121,7 @@ def test_it_opens_the_gate_and_is_recorded(shell: Shell) -> None:
     WORLDS.release(world)
     assert typed("restore", "--all", "--site", "ny")[0] == 0
     code, err = typed("failback", "--all", "--site", "ny")
-    assert (code, "not shown to be safe" in err) == (3, True), err
+    assert (code, "do not show that a fail-back is safe" in err) == (3, True), err
 
     def evidence(**changes: object) -> str:
         told = {"run": run, "simulated": True, "services": (service(VPN, failover_at=None),), **changes}

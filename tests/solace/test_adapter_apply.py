@@ -245,7 +245,7 @@ def test_a_broken_session_ends_the_step_for_the_calls_that_follow(at: str) -> No
     device = node(mishaps={at: "drop-after"})
     results = adapter_of(device).apply("set_role", [DEMOTE, Call("b", {"role": "standby"})], Permits())
     assert next(results).effect in (Effect.DOUBTFUL, Effect.NOT_SENT)
-    with pytest.raises(Unreachable, match="1 more were not sent"):
+    with pytest.raises(Unreachable, match="1 more commands were not sent"):
         next(results)
     assert [one.vpn for one in device.obeyed] in ([], ["Trading_VPN"])
 

@@ -75,7 +75,7 @@ def test_both_serving_is_said_of_both() -> None:
     nodes = pair(redundancy(), BACKUP_SERVES)
     adapter = adapter_of(*nodes)
     for reading in ("replication", "health"):
-        with pytest.raises(NotServing, match="ny1 and ny2 of ny both say"):
+        with pytest.raises(NotServing, match="ny1 and ny2 of ny both report"):
             adapter.probe(reading, ["a"])
     with pytest.raises(NotServing):
         apply(adapter, "set_role", Call("a", {"role": "active"}))
@@ -152,7 +152,7 @@ def test_an_unreadable_redundancy_stops_a_change_before_it_is_sent() -> None:
     adapter = adapter_of(device)
     with pytest.raises(UnreadableReply):
         adapter.probe("replication", ["a"])
-    with pytest.raises(Unreachable, match="which node serves is not known"):
+    with pytest.raises(Unreachable, match="it is not known which node serves"):
         apply(adapter, "set_role", Call("a", {"role": "standby"}))
     assert device.obeyed == []
 
@@ -177,7 +177,7 @@ def test_a_member_left_alone_is_asked_when_nobody_else_serves_and_before_a_chang
     adapter = adapter_of(one, two)
     adapter.probe("replication", ["a"])
     one.down = None
-    with pytest.raises(NotServing, match="both say"):
+    with pytest.raises(NotServing, match="both report"):
         apply(adapter, "set_role", Call("a", {"role": "standby"}))
     two.answers["show redundancy"] = STANDING_BY
     one.lines[0].drop()

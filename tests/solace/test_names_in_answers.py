@@ -43,7 +43,7 @@ def test_names_outside_of_the_answer() -> None:
     assert "PROD_A" in explaining.names_in(told(prompt="PROD_A>"))
     assert "PROD_A" in explaining.names_in(told(prompt="PROD_A(configure)#"))
     assert "prod9" in explaining.names_in(told(why="ny1 calls itself prod9; the inventory says ny1"))
-    last = "ny1 shows no prompt that can be recognised within 5 s; last: 'host7 login:'"
+    last = "ny1 shows no known prompt within 5 s; last: 'host7 login:'"
     assert "host7 login:" in explaining.names_in(told(why=last))
 
 

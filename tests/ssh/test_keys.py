@@ -48,7 +48,7 @@ def test_a_key_file_that_cannot_be_used_is_named_and_nothing_is_offered(sshd: Ss
         (tmp_path / "missing", None, "cannot be read"),
         (locked, None, "needs a passphrase"),
         (locked, "wrong", "passphrase is wrong"),
-        (tmp_path / "text", None, "no private key"),
+        (tmp_path / "text", None, "not a private key"),
     ]:
         with (
             session(sshd, key_file=file, password=password) as shell,

@@ -71,7 +71,7 @@ def test_even_the_talk_under_a_read_only_session_refuses_a_change() -> None:
     session = shows(device)
     session.open()
     assert session._talk is not None
-    with pytest.raises(Forbidden, match="only reads"):
+    with pytest.raises(Forbidden, match="read-only"):
         session._talk.exchange("enable")
     assert device.heard == ["no paging"]
 

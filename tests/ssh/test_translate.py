@@ -137,4 +137,4 @@ def test_a_server_without_a_banner_is_one_sentence(more: str) -> None:
         ssh_exception.SSHException(f"Error reading SSH protocol banner{more}"), stage=Stage.CONNECT, device="ny1"
     )
     assert isinstance(found, Unreachable)
-    assert str(found).endswith("before it said that it speaks SSH, or said nothing in time")
+    assert str(found).endswith("before its SSH banner, or sent no banner in time")

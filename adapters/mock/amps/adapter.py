@@ -63,13 +63,19 @@ class MockAmpsAdapter:
     readings: ClassVar[Mapping[str, ReadingSpec]] = {
         one.name: one
         for one in (
-            reading_spec("instance", "who answers, and whether it replicates", "name.json", "uptime.json"),
+            reading_spec("instance", "name of the instance, and whether it replicates", "name.json", "uptime.json"),
             reading_spec("transports", "incoming transports", "transports.json"),
             reading_spec("clients", "applications that are connected", "clients.json"),
             reading_spec("links", "links to other instances", "replication.json"),
-            reading_spec("queues", "queues, and what is owned here", "queues.json"),
+            reading_spec("queues", "queues and the messages that this instance owns", "queues.json"),
             reading_spec("transaction_log", "journals on disk", "transaction_log.json"),
-            reading_spec("bootstrap", "would the state be fetched", "transaction_log.json", "sow.json", "config.xml"),
+            reading_spec(
+                "bootstrap",
+                "whether the instance would fetch its state",
+                "transaction_log.json",
+                "sow.json",
+                "config.xml",
+            ),
             reading_spec("sow", "records of each SOW topic", "sow.json", "config.xml"),
             reading_spec("permissions", "what the account may do", "name.json"),
         )
@@ -78,8 +84,8 @@ class MockAmpsAdapter:
         one.name: one
         for one in (
             action_spec("set_client_transports", "let clients in, or disconnect them and keep them out"),
-            action_spec("set_link_mode", "let publishers wait for the mate, or no longer"),
-            action_spec("set_proxied_transfer", "deliver queue messages of a lost instance, or no longer"),
+            action_spec("set_link_mode", "choose whether publishers wait for the mate"),
+            action_spec("set_proxied_transfer", "choose whether to deliver queue messages of a lost instance"),
         )
     }
     simulated: ClassVar[bool] = True
@@ -122,9 +128,9 @@ class MockAmpsAdapter:
         argument, verbs, _, _ = VERBS[action]
         for call in calls:
             if call.args.get(argument) not in verbs:
-                raise ValueError(f"{argument} of {action} is one of {', '.join(verbs)}")
+                raise ValueError(f"{argument} of {action} must be one of {', '.join(verbs)}")
         if self._context.read_only:
-            raise Forbidden("this session may only read", device=self._site.name)
+            raise Forbidden("this session is read-only", device=self._site.name)
         return (self._do(action, call, permit) for call in calls)
 
     def close(self) -> None:

@@ -94,7 +94,7 @@ def _device_of(site: Site, service: str) -> str:
     found = named or (service if service in names else names[0] if len(names) == 1 else None)
     if not isinstance(found, str):
         hint = "name its device in the site's options: services: {NAME: {device: …}}"
-        raise DefinitionError(f"no instance of {site.name} is that of {service!r}", hint=hint)
+        raise DefinitionError(f"no device of {site.name} is the instance of {service!r}", hint=hint)
     return found
 
 
@@ -152,11 +152,11 @@ def _oddities(service: str, answers: Answers) -> Iterator[str]:
     links = _of(answers, "links", service, Links)
     queues = _of(answers, "queues", service, Queues)
     if links is not None and links.connected is False:
-        yield f"the link of {service} is connected; now it is not"
+        yield f"the link of {service} is connected in the copy, but not at the site"
     if links is not None and links.downgraded:
-        yield f"the link of {service} is not downgraded; now it is"
+        yield f"the link of {service} is downgraded at the site, but not in the copy"
     if queues is not None and queues.unproxied is False:
-        yield f"proxied transfer of {service} is off; now it is on"
+        yield f"proxied transfer of {service} is on at the site, but off in the copy"
 
 
 def _is_expression(name: str) -> bool:

@@ -38,9 +38,9 @@ from simulator.amps.worlds import AMPS_WORLDS
 # The option of the rehearsed command which says that an instance lost its data.
 _BOOTSTRAP = "--bootstrap"
 _ALWAYS = (
-    "how much is published, by whom and what is in the journals is drawn from the seed",
+    "publishers, their rates and the content of journals are drawn from the seed",
     "replication validation passes: `failover validate --from-inventory` checks it",
-    "what 60East leaves open is as docs/how-to/amps-lab.md says",
+    "behaviour that 60East does not document is as in docs/how-to/amps-lab.md",
 )
 
 
@@ -71,8 +71,8 @@ class AmpsScene:
             names = {end.known[service].name for service in pairs.values()}
             if len(names) < len(pairs):
                 raise DefinitionError(
-                    f"services that share an instance of {end.site} have different mates, which no copy has",
-                    hint="rehearse them one by one: name one service",
+                    f"services share an instance of {end.site} but have different mates; a copy cannot have that",
+                    hint="rehearse one service at a time: name one service",
                 )
         known = [(self._source.known[service], self._target.known[service]) for service in pairs.values()]
         return copied_fabric(known, seed=self._rehearsal.seed, bootstrap=_BOOTSTRAP in self._rehearsal.more)
@@ -180,7 +180,7 @@ class AmpsScene:
         for text, names in about.items():
             yield f"{', '.join(names)}: {text}"
         if any(is_open is False for is_open in self._source.is_open.values()):
-            yield f"{', '.join(sorted(sources))}: it lets clients in; now it does not"
+            yield f"{', '.join(sorted(sources))}: the copy lets clients in, although the instance does not now"
         if None in self._target.is_open.values() or not self._target.is_open:
             yield f"{self._target.site}: it {'lets clients in' if self._target_is_open else 'is closed to clients'}"
         for end in (self._source, self._target):
@@ -200,7 +200,11 @@ class AmpsScene:
         """See ``Scene``. Across sync links both instances may let clients in, so nothing is reported."""
         if self._is_sync:
             return ""
-        return f"BOTH LET CLIENTS IN, {counted(intervals, 'time')}" if intervals else "never did both let clients in"
+        return (
+            f"BOTH LET CLIENTS IN, {counted(intervals, 'time')}"
+            if intervals
+            else "both instances never let clients in at the same time"
+        )
 
 
 def fitted_faults(text: str, pairs: Sequence[tuple[str, str]]) -> list[str]:

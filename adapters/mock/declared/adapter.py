@@ -107,7 +107,7 @@ class MockDeclaredAdapter:
             what = f"{self._site.name} has no {self.file.words.service} {service}"
             return Failure.of(NoSuchService(what, device=self._where))
         if not world.answers(self._site.name, service, reading):
-            what = f"{reading} is not answered: {self._where} is not in a state for it"
+            what = f"{self._where} does not answer {reading} in its present state"
             return failed(model, Unreachable(what, device=self._where))
         view = world.view(self._site.name, service)
         if declared.items is not None:
@@ -132,7 +132,7 @@ class MockDeclaredAdapter:
     def apply(self, action: str, calls: Sequence[Call], permit: Permit) -> Iterator[Result]:
         """See ``contract.Adapter``."""
         if self._context.read_only:
-            raise Forbidden(f"{action} is not done: this session only reads", device=self._where)
+            raise Forbidden(f"{action} was not sent: this session is read-only", device=self._where)
         return (self._do(action, call, permit) for call in calls)
 
     def _do(self, action: str, call: Call, permit: Permit) -> Result:
@@ -148,7 +148,7 @@ class MockDeclaredAdapter:
             except AdapterError as refused:
                 return Result.of(call, refused)
             if not self._world.obeys(self._site.name, call.service, action):
-                what = f"{self._where} is not in a state for {action}"
+                what = f"{self._where} cannot do {action} in its present state"
                 return Result.of(call, Unreachable(what, device=self._where))
             permit.check()
             error = self._act(action, call)

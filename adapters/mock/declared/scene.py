@@ -80,7 +80,7 @@ class DeclaredScene:
             clock.advance(DARK_S)
             return
         if kind == "repair":
-            raise DefinitionError(f"the family {self._file.family} has no repair to rehearse")
+            raise DefinitionError(f"the family {self._file.family} has no repair that can be rehearsed")
         prelude.lead(f"{self._file.family}/uncontrolled", {"unfenced": "attest"})
         clock.advance(AWAY_S)
         self._turn(source, up=True)
@@ -108,7 +108,7 @@ class DeclaredScene:
         unit = self._file.words.backlog or "unit"
         for one in self._layout.services:
             yield f"{one.name}: {one.rate:,.0f} {unit}s/s are written; the link carries {one.drain:,.0f}"
-        yield f"assumed: what an action does is what {self._file.family} says in makes and model; nothing was read"
+        yield f"assumed: actions have the effects that {self._file.family} declares in makes and model; nothing was read"
 
     def facts(self) -> dict[str, object]:
         """See ``Scene``."""

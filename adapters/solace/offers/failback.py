@@ -85,7 +85,7 @@ FAILBACK_SAFE = Rule(
     "endpoint",
     "all safe",
     RISK_GATE,
-    "it is not shown to be safe to go back",
+    "the readings do not show that a fail-back is safe",
     _reasons,
     _is_unsafe,
     ("accept", "attest", "stop"),

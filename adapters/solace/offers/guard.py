@@ -70,30 +70,30 @@ class ApplianceGuard:
         site = self._target.site
         if now.kind == "leave":
             raise NotStarted(
-                f"{site} answers, and {self._target.mate} does not say that it is active: guarding {site} could "
+                f"{site} answers, but {self._target.mate} does not report that it is active; guarding {site} could "
                 "end the service",
                 hint="check with `failover status`; guard a site that has failed, not one that serves",
             )
         is_standby = all(one.role is Role.STANDBY for one in self._here.values())
         if is_standby and now.kind == "act" and (restored or not failed):
-            why = f"it was restored by run {restored}" if restored else "no record says that it failed"
+            why = f"run {restored} restored it" if restored else "no record says that it failed"
             raise NotStarted(
-                f"{site} is standby and connected, and {why}: guarding it would cut off a healthy standby",
-                hint="nothing needs to be guarded; if it did fail, make it standby and fence it by `failover restore`",
+                f"{site} is standby and connected, and {why}; guarding it would cut off a healthy standby",
+                hint="no guard is needed; if the site did fail, use `failover restore` to make it standby and fence it",
             )
 
     def warning(self) -> str:
         """See ``GuardStrategy``."""
         if self._can_fence:
             return ""
-        return f"the adapter of {self._target.site} cannot close it to clients: it will be made standby only"
+        return f"the adapter of {self._target.site} cannot close it to clients; the guard can only make it standby"
 
     def describe(self) -> str:
         """See ``GuardStrategy``."""
-        fence = "close every node to clients and make it" if self._can_fence else "make it"
+        fence = "closes every node to clients and makes the site" if self._can_fence else "makes the site"
         return (
-            f"The moment {self._target.site} answers while {self._target.mate} is active, this will {fence} standby, "
-            "without asking again, and record it."
+            f"As soon as {self._target.site} answers while {self._target.mate} is active, this command {fence} standby "
+            "without asking again, and records it."
         )
 
     def runbook(self, now: GuardDecision) -> str:
@@ -105,4 +105,4 @@ class ApplianceGuard:
         if not now.fence:
             return ""
         self.is_degraded = True
-        return f"{self._target.site} could not be fenced; its role is what is left to change"
+        return f"{self._target.site} could not be fenced; the guard now only changes its role"

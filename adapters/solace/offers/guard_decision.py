@@ -34,7 +34,7 @@ def decide_guard(observed: GuardObservation) -> GuardDecision:
         return GuardDecision("silent", next(iter(one.why for one in observed.here.values()), "it does not answer"))
     served = [service for service, role in observed.there.items() if role is Role.ACTIVE]
     if not served:
-        return GuardDecision("leave", "it answers, and its mate does not say that it is active itself")
+        return GuardDecision("leave", "it answers, but its mate does not report that it is active")
     active = [service for service in served if observed.here[service].role is Role.ACTIVE]
     may_fence = observed.can_fence and not observed.others
     doors = observed.fence.nodes if observed.fence is not None else ()
@@ -46,10 +46,10 @@ def decide_guard(observed: GuardObservation) -> GuardDecision:
     unknown = [observed.here[service] for service in served if observed.here[service].role is None]
     if unknown:
         return GuardDecision(
-            "unclear", f"it answers, and does not report its role: {unknown[0].why or 'no reason given'}"
+            "unclear", f"it answers, but does not report its role: {unknown[0].why or 'no reason given'}"
         )
     if may_fence and (observed.fence is None or observed.fence.closed is not True):
-        return GuardDecision("unclear", "it is standby, and not every node could be read as closed")
+        return GuardDecision("unclear", "it is standby, but the readings do not show that every node is closed")
     return GuardDecision("safe", _safe(observed))
 
 

@@ -12,7 +12,7 @@ ISOLATED = "--isolated"
 _XA = MoveOption(
     flag="--xa",
     metavar="ask|stop|revert|FILE",
-    help="Prepared transactions: the decisions in FILE; for those without one: ask, stop, or revert"
+    help="Prepared transactions: the decisions in FILE; for transactions without a decision: ask, stop, or revert"
     " (default: ask on a terminal, else revert).",
     decides="xa",
     decisions=XaDecisions,
@@ -20,13 +20,13 @@ _XA = MoveOption(
 _ON_BRIDGE_LOSS = MoveOption(
     flag="--on-bridge-loss",
     metavar="wait|revert|escalate",
-    help="The answer in advance (unattended: revert).",
+    help="What to do if the bridge is lost (unattended: revert).",
     chooses="bridge-lost",
 )
 _ACCEPT_SYNC = MoveOption(
     flag="--accept-sync",
     metavar="TEXT",
-    help="Why to continue if a site does not report sync eligibility.",
+    help="Why the run may continue if a site does not report sync eligibility.",
     answers={"sync-untold": "accept"},
 )
 _OPTIONS: Mapping[Kind, Sequence[MoveOption]] = {
@@ -34,7 +34,7 @@ _OPTIONS: Mapping[Kind, Sequence[MoveOption]] = {
     "uncontrolled": (
         MoveOption(
             flag=ISOLATED,
-            help="Its management still answers: fence and demote it first.",
+            help="The site's management still answers: fence and demote the site first.",
             accepts={"leave-behind": "accept"},
         ),
     ),
@@ -42,7 +42,7 @@ _OPTIONS: Mapping[Kind, Sequence[MoveOption]] = {
         MoveOption(
             flag="--spool",
             metavar="kept|lost",
-            help="Did it come back without its message spool? Recorded.",
+            help="Whether the site came back with its message spool; recorded.",
             values=("kept", "lost"),
             loses="lost",
         ),

@@ -62,8 +62,8 @@ def outlook(
 
 _BOUND: Mapping[bool | None, str] = {
     True: "the mate's bridge is bound",
-    False: "nothing is bound to it",
-    None: "whether the mate is bound is unknown",
+    False: "no bridge is bound to the queue",
+    None: "unknown whether the mate's bridge is bound",
 }
 
 
@@ -121,7 +121,7 @@ def _advice(
         return ""
     if unknown:
         return f"{unknown}; {_BY_HAND}"
-    return f"suspend replication before it is full, or publishers are refused: {_by_us(service)}"
+    return f"suspend replication before the queue is full, or publishers will be refused: {_by_us(service)}"
 
 
 _BY_HAND = "check the device, and suspend replication there before the queue is full, or bring the mate back"
@@ -133,9 +133,11 @@ def _by_us(service: str) -> str:
 
 def _while_suspended(state: State, bound: bool | None) -> str:
     if state == "full":
-        return "what is published now is kept at this site only: a fail-back would lose it; bring the mate back"
+        return (
+            "messages published now are kept at this site only, and a fail-back would lose them; bring the mate back"
+        )
     if bound:
-        return "the mate takes messages again: `failover restore` lifts the suspension at its own step"
+        return "the mate takes messages again: `failover restore` has a step that lifts the suspension"
     return ""
 
 

@@ -79,7 +79,7 @@ def too_low(reader: SempReader, action: str, service: str) -> CommandRejected | 
             return None
         level = f"{level}, and {own} for {service}"
     return CommandRejected(
-        f"{action} needs the level {needed}, and the account's level on {reader.device} is {level}",
+        f"{action} needs the level {needed}, but the account's level on {reader.device} is {level}",
         device=reader.device,
         hint="use an account with a higher level",
     )

@@ -112,12 +112,14 @@ class SolaceSempAdapter(SiteAdapter[Node, SempReader]):
             "transactions", "Transactions of the message VPN, in every state", transaction_lines
         ),
         "health": _reading(
-            "health", "Which node serves, and whether its message spool does", lambda _: [line_of(SHOW_MESSAGE_SPOOL)]
+            "health",
+            "Which node serves, and whether its message spool is active",
+            lambda _: [line_of(SHOW_MESSAGE_SPOOL)],
         ),
         "fence": ReadingSpec(
             "fence", "Whether clients can connect, for every node", lambda _: fence_lines(), place=EVERY_NODE
         ),
-        "endpoints": _reading("endpoints", "What the durable endpoints hold, and how old it is", endpoint_lines),
+        "endpoints": _reading("endpoints", "Number and age of the messages in durable endpoints", endpoint_lines),
         "platform": _reading("platform", "Version, modes, mate and clock of the node", lambda _: platform_lines()),
     }
     actions: ClassVar[Mapping[str, ActionSpec]] = ACTIONS
@@ -181,13 +183,13 @@ class SolaceSempAdapter(SiteAdapter[Node, SempReader]):
 
     def _attempt(self, node: Node, action: str, call: Call, permit: Permit) -> Result:
         if node.writer is None:
-            raise Forbidden("this session only reads", device=node.device.name)
+            raise Forbidden("this session is read-only", device=node.device.name)
         interface = shut_interface(self._site) if action == SET_BACKBONE else None
         change = None if interface is None else interface_change(interface, call)
         return perform(node.writer, action, call, permit, change=change)
 
     def _broken(self, node: Node, result: Result) -> str:
-        return f"{node.device.name} left a change in doubt" if result.effect is Effect.DOUBTFUL else ""
+        return f"the result of a change on {node.device.name} is unknown" if result.effect is Effect.DOUBTFUL else ""
 
     def close(self) -> None:
         """End every session."""

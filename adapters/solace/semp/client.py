@@ -75,7 +75,7 @@ class SempReader:
         reply, answer = self._get(path, select)
         if isinstance(answer.data, list) or isinstance(answer.collections, list):
             # A "#" that was lost on the way leads to the whole collection, with a 200.
-            raise self._unreadable("a collection came where one object was asked for", reply)
+            raise self._unreadable("it is a collection, but the request was for one object", reply)
         return Item(answer.data, answer.collections), reply
 
     def all(self, path: str, *, select: Sequence[str] = (), where: str | None = None) -> Iterator[Item]:
@@ -91,7 +91,7 @@ class SempReader:
                 return
             target = self._next_target(answer.next_page, path, reply)
             if target in followed or len(followed) >= PAGES_MAX:
-                raise self._unreadable("its pages have no end", reply)
+                raise self._unreadable("its pages repeat, or there are too many pages", reply)
             followed.add(target)
             reply, answer = self._read(target)
 
@@ -145,7 +145,7 @@ class SempReader:
     def _items(self, answer: Envelope, reply: Reply) -> Iterator[Item]:
         data, sizes = answer.data, answer.collections
         if not isinstance(data, list):
-            raise self._unreadable("one object came where a collection was asked for", reply)
+            raise self._unreadable("it is one object, but the request was for a collection", reply)
         if isinstance(sizes, list) and len(sizes) == len(data):
             yield from map(Item, data, sizes)
         else:
@@ -154,7 +154,7 @@ class SempReader:
     def _next_target(self, uri: str, path: str, reply: Reply) -> str:
         """Path and query of the next page. Only the query of its URI is used, so the password goes to the intended
         device and the request to the intended collection."""
-        elsewhere = self._unreadable(f"its next page is of something else: {uri[:200]}", reply)
+        elsewhere = self._unreadable(f"its next page belongs to another request: {uri[:200]}", reply)
         try:
             parts = urlsplit(uri)
         except ValueError as error:

@@ -67,14 +67,14 @@ def envelope_of(reply: Reply, device: str, *, is_read: bool) -> Envelope:
     if reply.status != OK or "error" in meta:
         raise refusal_of(reply, meta, device, is_read=is_read)
     if meta.get("responseCode") != OK:
-        raise unreadable("its response code is not that of its status", reply, device)
+        raise unreadable("its response code differs from its HTTP status", reply, device)
     data, collections = body.get("data", {}), body.get("collections", {})
     if not (_is_plain(data) and _is_plain(collections)):
         raise unreadable("its data is neither an object nor a list of objects", reply, device)
     paging = meta.get("paging")
     next_page = paging.get("nextPageUri") if isinstance(paging, dict) else None
     if paging is not None and not isinstance(next_page, str):
-        raise unreadable("it has more pages and does not say where", reply, device)
+        raise unreadable("it has more pages, but no address of the next page", reply, device)
     return Envelope(data, collections, count_in(meta, "count"), next_page)
 
 
@@ -98,8 +98,8 @@ def refusal_of(reply: Reply, meta: Object, device: str, *, is_read: bool) -> Ada
     if reply.status in _BUSY and code != NOT_ALLOWED and is_read:
         return Unreachable(f"{device} is busy: {text or reply.status}", device=device)
     if reply.status >= 500 and reply.status not in _BUSY and not is_read:
-        return unreadable(f"it failed inside ({reply.status}: {text})", reply, device)
-    hint = "ordinary after an HA event, while configurations are reconciled" if reply.status in _BUSY else ""
+        return unreadable(f"it reports an internal error ({reply.status}: {text})", reply, device)
+    hint = "this is normal after an HA event, while configurations are reconciled" if reply.status in _BUSY else ""
     return CommandRejected(said, device=device, hint=hint)
 
 
@@ -108,7 +108,7 @@ def status_refusal(reply: Reply, device: str, *, is_read: bool) -> AdapterError:
     if reply.status == 401:
         return _not_accepted(device)
     if reply.status == 403:
-        return CommandRejected(f"{device} forbids it (403)", device=device, hint=_LEVEL_HINT)
+        return CommandRejected(f"{device} forbids the request (403)", device=device, hint=_LEVEL_HINT)
     if reply.status == _NO_SESSION:
         return _no_session(device)
     moved = None if is_read else not_carried_out(reply, device, AS_IT_IS)
@@ -118,7 +118,7 @@ def status_refusal(reply: Reply, device: str, *, is_read: bool) -> AdapterError:
         return unreadable(f"it redirects to {target_of(reply)} ({reply.status})", reply, device)
     if reply.status in _BUSY | {502, 504} and is_read:
         return Unreachable(f"{device} is busy ({reply.status})", device=device)
-    return unreadable(f"status {reply.status}, and no SEMP", reply, device)
+    return unreadable(f"it has the status {reply.status} and no SEMP content", reply, device)
 
 
 def unreadable(why: str, reply: Reply, device: str) -> UnreadableReply:
@@ -177,7 +177,7 @@ def _is_plain(value: object) -> bool:
 
 def _without_envelope(reply: Reply, device: str, *, is_read: bool) -> AdapterError:
     if reply.status == OK:
-        return unreadable("it is no SEMP v2 envelope", reply, device)
+        return unreadable("it is not a SEMP v2 envelope", reply, device)
     moved = None if is_read else not_carried_out(reply, device, ELSEWHERE)  # a change is a PATCH or a PUT
     return moved or status_refusal(reply, device, is_read=is_read)
 
@@ -186,11 +186,11 @@ def _not_accepted(device: str) -> AuthenticationFailed:
     return AuthenticationFailed(
         f"{device} does not accept the account",
         device=device,
-        hint="check the site's login or token; it is not tried again by itself",
+        hint="check the site's login or token; the program does not repeat a refused login",
     )
 
 
 def _no_session(device: str) -> Unreachable:
     return Unreachable(
-        f"{device} has no SEMP session left", device=device, hint="end unused sessions, or use a token"
+        f"{device} has no free SEMP session", device=device, hint="end unused sessions, or use a token"
     )

@@ -131,11 +131,11 @@ def _vpn(reader: SempReader, service: str, select: Sequence[str]) -> Object | Fa
 
 def _absent(reader: SempReader, service: str) -> Failure:
     name = reader.device
-    return Failure.of(NoSuchService(f"{name} lists message VPNs, and {service} is not among them", device=name))
+    return Failure.of(NoSuchService(f"{name} does not list the message VPN {service}", device=name))
 
 
 def _stranger(reader: SempReader, came: str, wanted: str, found: Object) -> UnreadableReply:
-    sentence = f"{reader.device} answered with {came} where {wanted} was asked for"
+    sentence = f"{reader.device} answered with {came}, but the request was for {wanted}"
     return UnreadableReply(sentence, text=str(found), device=reader.device)
 
 
@@ -213,7 +213,9 @@ def _transaction(reader: SempReader, service: str, item: Item) -> Transaction:
     data = item.data
     xid = text_in(data, "xid")
     if xid is None or text_in(data, _NAME) not in (None, service):
-        raise _stranger(reader, "something without an XID", f"transactions of {service}", data)
+        raise _stranger(
+            reader, "an object without an XID, or of another message VPN", f"transactions of {service}", data
+        )
     state = _STATES.get(text_in(data, "state") or "")
     replicated = flag_in(data, "replicated")
     waits = state is TransactionState.PREPARED and replicated is not False

@@ -69,7 +69,7 @@ def reply_root(reply: Reply, device: str) -> Element:
     """The element ``show`` of a reply that succeeded. Raises as ``succeeded`` does."""
     show = succeeded(reply, device, is_read=True).find("rpc/show")
     if show is None:
-        raise unreadable("it does not show anything", reply, device)
+        raise unreadable("it has no element show", reply, device)
     return show
 
 
@@ -85,7 +85,7 @@ def succeeded(reply: Reply, device: str, *, is_read: bool) -> Element:
     except MalformedXml as error:
         raise unreadable(str(error), reply, device) from error
     if root.tag != "rpc-reply":
-        raise unreadable(f"it is <{printable(root.tag, 60)}>, no SEMP v1 reply", reply, device)
+        raise unreadable(f"its root is <{printable(root.tag, 60)}>, so it is not a SEMP v1 reply", reply, device)
     for refusal in ("parse-error", "permission-error", "limit-error"):
         found = root.find(refusal)
         if found is not None:
@@ -98,7 +98,7 @@ def succeeded(reply: Reply, device: str, *, is_read: bool) -> Element:
         why = f"{printable(result.get('reason', 'no reason given'))} (reason code {result.get('reasonCode', '?')})"
         raise CommandRejected(f"{device} refused: {why}", device=device)
     if code != "ok":
-        raise unreadable("it does not say that it succeeded", reply, device)
+        raise unreadable("it does not report success", reply, device)
     return root
 
 
@@ -109,13 +109,13 @@ def redundancy_in(show: Element, device: str) -> Redundancy:
     """
     configured = _CONFIGURED.get(_plain(text_of(show, "redundancy/config-status")))
     if configured is None:
-        raise _unread("no config-status that is known", show, device)
+        raise _unread("its config-status is missing or not known", show, device)
     links = [
         _BOOLEANS.get(_plain(text_of(show, f"redundancy/oper-status/adb-{name}-up"))) for name in ("link", "hello")
     ]
     primary, backup = (_router(show, name, device) for name in ("primary", "backup"))
     if primary.activity is None and backup.activity is None:
-        raise _unread("no activity of a virtual router", show, device)
+        raise _unread("it has no activity of a virtual router", show, device)
     return Redundancy(
         configured=configured,
         up=_UP.get(_plain(text_of(show, "redundancy/redundancy-status"))),
@@ -131,7 +131,7 @@ def spool_in(show: Element, device: str) -> Spool:
     found = text_of(show, "message-spool/message-spool-info/operational-status")
     spool = _SPOOLS.get(_plain(found))
     if spool is None:
-        raise _unread(f"{found!r} is no state of a message spool", show, device)
+        raise _unread(f"{found!r} is not a known state of a message spool", show, device)
     return spool
 
 
@@ -181,7 +181,7 @@ def _whole(value: str | None) -> int | None:
 def _router(show: Element, name: str, device: str) -> VirtualRouter:
     activity = text_of(show, f"redundancy/virtual-routers/{name}/status/activity")
     if activity is not None and _plain(activity) not in _ACTIVITIES:
-        raise _unread(f"{activity!r} is no activity of a virtual router", show, device)
+        raise _unread(f"{activity!r} is not a known activity of a virtual router", show, device)
     return VirtualRouter(_ACTIVITIES.get(_plain(activity)), None)
 
 

@@ -113,7 +113,7 @@ class PairctlAdapter:
         """See ``orchestrator.family.contract.Adapter``."""
         session = self._session
         if not isinstance(session, ShellSession):
-            raise Forbidden(f"{action} is not done: this session only reads", device=session.device.name)
+            raise Forbidden(f"{action} was not sent: this session is read-only", device=session.device.name)
         for call in calls:
             [line] = _sets(call)
             session.to_top()

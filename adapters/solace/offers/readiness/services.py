@@ -19,7 +19,7 @@ from orchestrator.model.readings import Role
 # The vendor's defaults for the event of a message spool's high mark (docs/sources/solace.md, 4.7), percent.
 HIGH_SET, HIGH_CLEAR = 80.0, 60.0
 _NO_ACTIVE = "no active site is known"
-_READ_FIRST = "read it with `failover status` once the site answers, and check again"
+_READ_FIRST = "once the site answers, run `failover status` and check again"
 
 
 def of_service(service: str, sites: tuple[SiteRead, SiteRead]) -> Iterator[Checked]:
@@ -45,15 +45,15 @@ def _roles(service: str, ends: Mapping[str, object], told: Mapping[str, Replicat
         finding = finding_of(
             Level.ERROR,
             "not-replicated",
-            f"{service} is not replicated at {' and '.join(off)}, so its mate holds nothing of it",
-            "enable replication for this message VPN at both sites, or take it out of the inventory",
+            f"{service} is not replicated at {' and '.join(off)}, so its mate has none of its messages",
+            "enable replication for this message VPN at both sites, or remove it from the inventory",
         )
     elif roles == [Role.ACTIVE, Role.ACTIVE]:
         finding = finding_of(
             Level.ERROR,
             "both-active",
             f"{service} is active at both sites: clients may be on either, and proper operation cannot be guaranteed",
-            f"choose the site that keeps activity: `failover repair {typed(service)} --site SITE` makes the other "
+            f"choose the site that stays active: `failover repair {typed(service)} --site SITE` makes the other "
             "one standby",
         )
     elif roles == [Role.STANDBY, Role.STANDBY]:
@@ -65,7 +65,7 @@ def _roles(service: str, ends: Mapping[str, object], told: Mapping[str, Replicat
             f"`failover repair {typed(service)} --site SITE` shows what each site holds",
         )
     elif silent or None in roles or any(end.enabled is None for end in told.values()):
-        why = "; ".join(silent) or f"not everything was reported ({words})"
+        why = "; ".join(silent) or f"the sites did not report everything ({words})"
         finding = _unknown("roles", f"the roles of {service} are unknown: {why}")
     serving = next((name for name, end in told.items() if end.role is Role.ACTIVE), "")
     return Checked("roles", words if finding else f"{serving} active", service=service, finding=finding)
@@ -77,7 +77,7 @@ def _role_of(end: object) -> str:
 
 def _bridge(service: str, active: str | None, standby: str | None, told: Mapping[str, ReplicationStatus]) -> Checked:
     if active is None or standby is None:
-        why = "it means something between an active and a standby site only"
+        why = "a bridge has a state only between an active and a standby site"
         return Checked("bridge", "unknown", service=service, finding=_unknown("bridge", _of("bridge", service, why)))
     here, there = told[active], told[standby]
     words = f"{standby} {there.bridge or 'unknown'}, {active} queue {_bound(here.queue_bound)}"
@@ -87,7 +87,7 @@ def _bridge(service: str, active: str | None, standby: str | None, told: Mapping
         finding = finding_of(
             Level.ERROR,
             "bridge-not-bound",
-            f"the replication bridge of {service} is not bound ({words}): a move now would not be a controlled one",
+            f"the replication bridge of {service} is not bound ({words}): a controlled move is not possible now",
             f"check the bridge at {standby} (`show bridge #MSGVPN_REPLICATION_BRIDGE message-vpn {service} detail`)",
         )
     elif None in held:
@@ -108,7 +108,7 @@ def _sync(service: str, active: str | None, told: Mapping[str, ReplicationStatus
             "sync-rejects",
             f"{service} refuses synchronous messages while its mate is away: after an uncontrolled fail-over its "
             "publishers wait until the failed site is restored",
-            "no reject-msg-when-sync-ineligible, at the message VPN, serves them without the mate",
+            "to serve them without the mate, configure `no reject-msg-when-sync-ineligible` at the message VPN",
         )
     elif eligible is False:
         finding = finding_of(
@@ -116,10 +116,10 @@ def _sync(service: str, active: str | None, told: Mapping[str, ReplicationStatus
             "sync-ineligible",
             f"{service} is not eligible for synchronous replication: if {active} were lost now, synchronous "
             "messages would be lost too",
-            "the queue is behind or the bridge was away; check that the queue falls, and the rates",
+            "the queue has a backlog, or the bridge was down; check the rates, and that the queue gets shorter",
         )
     elif eligible is None:
-        why = _NO_ACTIVE if active is None else "the active site did not report it"
+        why = _NO_ACTIVE if active is None else "the active site did not report its eligibility"
         finding = _unknown("sync", _of("eligibility", service, why))
     words = {True: "eligible", False: "NOT eligible", None: "unknown"}[eligible]
     return Checked("sync", words, service=service, finding=finding)
@@ -145,25 +145,25 @@ def _queue(service: str, sites: tuple[SiteRead, SiteRead], active: str | None, s
             Level.WARNING,
             "queue-left-behind",
             f"the standby {standby} holds {counted(there.messages, 'message')} of {service} that {active} never got",
-            "they stem from an earlier fail-over; find out what they are before activity goes back",
+            "they come from an earlier fail-over; find out what they are before a fail-back",
         )
     elif isinstance(here, QueueDepth) and here.rejects_on_discard is False:
         finding = finding_of(
             Level.WARNING,
             "queue-suspended",
             f"replication of {service} is suspended: once the queue is full, messages are kept at {active} only",
-            "`failover restore` lifts it, or by hand: reject-msg-to-sender-on-discard",
+            "lift the suspension by `failover restore`, or by hand with reject-msg-to-sender-on-discard",
         )
     elif full is not None and full >= HIGH_CLEAR:
         finding = finding_of(
             Level.WARNING,
             "queue-filling",
             f"the replication queue of {service} at {active} is {full:.0f}% full; draining it will take time",
-            "check that it falls before you move it: `failover watch`",
+            "check with `failover watch` that the queue gets shorter before you move the service",
         )
     elif full is None or failed or not isinstance(there, QueueDepth) or there.messages is None:
         roles = "no active site with a standby mate is known" if None in (active, standby) else ""
-        why = failed or roles or "usage, quota or depth was not reported"
+        why = failed or roles or "the device did not report usage, quota or depth"
         finding = _unknown("queue", _of("replication queue", service, why))
     return Checked("queue", words, service=service, finding=finding)
 
@@ -177,7 +177,7 @@ def _transactions(service: str, sites: tuple[SiteRead, SiteRead], active: str | 
     states = [item.state for item in found.items if item.replicated is not False]
     if None in states:
         finding = _unknown(
-            "transactions", _of("transactions", service, f"{active} does not report the state of each")
+            "transactions", _of("transactions", service, f"{active} does not report the state of each transaction")
         )
         return Checked("transactions", "unknown", service=service, finding=finding)
     prepared, completed = states.count(TransactionState.PREPARED), _completed(service, sites)
@@ -196,7 +196,7 @@ def _transactions(service: str, sites: tuple[SiteRead, SiteRead], active: str | 
             Level.NOTE,
             "transactions-completed",
             f"{service} has {counted(completed, 'completed transaction')}, at both sites together, that were not deleted",
-            "a run deletes those that it decided on; check who completed these: `show transaction`, at both sites",
+            "a run deletes only those that it decided; check with `show transaction` at both sites who completed these",
         )
     return Checked("transactions", words, service=service, finding=note)
 

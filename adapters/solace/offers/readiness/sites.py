@@ -43,8 +43,8 @@ def _host_keys(site: SiteRead) -> Iterator[Checked]:
         Level.ERROR,
         "host-key-unknown",
         f"no host key is known for {' and '.join(strangers)} of {site.name}: the session will be refused",
-        "write host_key under the device in the inventory, or the key into known_hosts, after comparing it at the "
-        "device's console",
+        "compare the key with the one at the device's console; then write it as host_key under the device in the "
+        "inventory, or into known_hosts",
     )
     yield Checked(
         "host keys", "unknown" if strangers else "known", site=site.name, finding=finding if strangers else None
@@ -59,23 +59,26 @@ def _ha(site: SiteRead) -> Checked:
     words = f"{health.node or 'a node'} serves" if health.serving else "no node serves"
     found: Finding | None = None
     if health.serving is False:
-        text = f"not exactly one node of {site.name} serves"
-        found = finding_of(Level.ERROR, "not-serving", text, "`show redundancy` there says why")
+        text = f"exactly one node of {site.name} must serve, but no node or more than one node serves"
+        found = finding_of(Level.ERROR, "not-serving", text, "read the reason there with `show redundancy`")
     elif health.spool_active is False:
         text = f"the message spool of {health.node or site.name} is not active, so it cannot serve"
         found = finding_of(
-            Level.ERROR, "spool-inactive", text, "`show redundancy` and `show message-spool` there say why"
+            Level.ERROR,
+            "spool-inactive",
+            text,
+            "read the reason there with `show redundancy` and `show message-spool`",
         )
     elif is_pair and health.mate_node is not None and health.mate_node not in site.own_names:
-        text = f"{health.node or site.name} has {health.mate_node} as its HA mate, which the inventory does not list"
+        text = f"{health.node or site.name} has the HA mate {health.mate_node}, but the inventory does not list it"
         found = finding_of(Level.ERROR, "ha-mate-stranger", text, f"fix the devices of {site.name} in the inventory")
     elif is_pair and health.redundancy_up is False:
-        text = f"the HA pair {site.name} is not redundant: one more failure there is an outage"
-        found = finding_of(Level.WARNING, "redundancy-down", text, "bring its other node back first")
+        text = f"the HA pair {site.name} is not redundant: one more failure there causes an outage"
+        found = finding_of(Level.WARNING, "redundancy-down", text, "repair the other node of this pair first")
     elif None in (health.serving, health.spool_active) or (
         is_pair and None in (health.mate_node, health.redundancy_up)
     ):
-        return cannot(site, "ha", f"the HA state of {site.name} was reported in part only")
+        return cannot(site, "ha", f"{site.name} reported only a part of its HA state")
     return Checked("ha", words, site=site.name, finding=found)
 
 
@@ -88,7 +91,7 @@ def _mate(site: SiteRead, other: SiteRead, platform: object) -> Checked:
             Level.ERROR,
             "mate-stranger",
             f"{site.name} replicates with {mate}, but the inventory says that its mate is {other.name} ({listed}): "
-            "a move could activate a stranger",
+            "a move could activate the wrong site",
             "fix the inventory: sites of the pair, device names, router_name",
         )
 
@@ -103,7 +106,7 @@ def _version(site: SiteRead, other: SiteRead, platform: object) -> Checked:
             return None  # a missing version of the other site is reported for that site
         # The same sentence at both sites, so that it is reported once.
         words = " and ".join(sorted((f"{site.name} runs {version}", f"{other.name} runs {theirs}")))
-        text = f"{words}; mates should be of equal version"
+        text = f"{words}; mates should run the same version"
         return finding_of(Level.WARNING, "versions-differ", text, "upgrade the older one at the next maintenance")
 
     return _told(site, "version", platform, lambda one: one.version, judge)
@@ -119,8 +122,10 @@ def _transaction_mode(site: SiteRead, other: SiteRead, platform: object) -> Chec
             hint = "make the transaction replication compatibility mode equal at both sites"
             return finding_of(Level.ERROR, "transaction-modes-differ", text, hint)
         if mode == "legacy":
-            text = f"{site.name} replicates transactions in legacy mode: prepared ones are not known to the mate"
-            hint = "without XA transactions that does not matter; with them, change both sites to transacted"
+            text = (
+                f"{site.name} replicates transactions in legacy mode, so the mate does not know prepared transactions"
+            )
+            hint = "if clients use XA transactions, change both sites to transacted; otherwise no change is needed"
             return finding_of(Level.WARNING, "transaction-mode-legacy", text, hint)
         return None
 
@@ -129,9 +134,11 @@ def _transaction_mode(site: SiteRead, other: SiteRead, platform: object) -> Chec
 
 def _config_sync(site: SiteRead, platform: object) -> Checked:
     def judge(up: bool) -> Finding | None:
-        text = f"config-sync is down at {site.name}: what is changed there does not reach the other nodes"
+        text = f"config-sync is down at {site.name}: changes there do not reach the other nodes"
         return (
-            None if up else finding_of(Level.WARNING, "config-sync-down", text, "`show config-sync` there says why")
+            None
+            if up
+            else finding_of(Level.WARNING, "config-sync-down", text, "read the reason there with `show config-sync`")
         )
 
     return _told(site, "config-sync", platform, lambda one: one.config_sync_up, judge, {True: "up", False: "DOWN"})
@@ -140,13 +147,16 @@ def _config_sync(site: SiteRead, platform: object) -> Checked:
 def _access(site: SiteRead, platform: object) -> Checked:
     def judge(level: str) -> Finding | None:
         if level not in _MAY_MOVE:
-            text = f"the account has the level {level} at {site.name}, which may not change a replication role"
-            hint = "give it the global level read-write (newer versions: mesh-manager or above)"
+            text = f"the account has the level {level} at {site.name}; this level may not change a replication role"
+            hint = "give the account the global level read-write (newer versions: mesh-manager or above)"
             return finding_of(Level.ERROR, "access-too-low", text, hint)
         if level not in _MAY_FENCE:
-            text = f"the account has the level {level} at {site.name}, which may not shut the message backbone"
+            text = f"the account has the level {level} at {site.name}; this level may not shut the message backbone"
             return finding_of(
-                Level.NOTE, "access-no-fence", text, "give it read-write if this program is to fence the site"
+                Level.NOTE,
+                "access-no-fence",
+                text,
+                "give the account read-write if this program must be able to fence the site",
             )
         return None
 
@@ -158,7 +168,9 @@ def _clock(site: SiteRead, platform: object) -> Checked:
         if abs(offset) <= SKEW_MAX_S:
             return None
         way = "ahead of" if offset > 0 else "behind"
-        text = f"the clock of {site.name} is {abs(offset):.0f}s {way} ours: times of messages cannot be compared"
+        text = (
+            f"the clock of {site.name} is {abs(offset):.0f}s {way} the local clock: message times cannot be compared"
+        )
         return finding_of(Level.WARNING, "clock-skew", text, "fix the time service of the device, or of this machine")
 
     checked = _told(site, "clock", platform, lambda one: one.clock_offset_s, judge)
@@ -190,4 +202,4 @@ def _of_platform(site: SiteRead, value_of: Callable[[Platform], Value | None]) -
 
 
 def _why(answer: object) -> str:
-    return answer.text if isinstance(answer, Failure) else "the device did not report"
+    return answer.text if isinstance(answer, Failure) else "the device did not report it"
