@@ -326,7 +326,7 @@ def test_opening_sees_that_programs_are_there(bench: Bench) -> None:
     bench.adapter().open()
     assert bench.diary == []
     bench.commands["that"] = {"argv": ["true"], "check": ["/no/such/check"]}
-    with pytest.raises(CommandRejected, match="/no/such/check, which that of ny runs, is no program"):
+    with pytest.raises(CommandRejected, match="that of ny runs /no/such/check, but this machine has no such program"):
         bench.adapter().open()
 
 

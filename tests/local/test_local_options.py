@@ -46,7 +46,7 @@ def test_what_is_not_said() -> None:
         ({"argv": "rm -rf /"}, "commands.cut.argv: "),
         ({"argv": ["cut"], "shell": True}, "commands.cut.shell: Extra inputs are not permitted"),
         ({"argv": ["cut"], "timeout": 30}, "a duration must be a number with a unit"),
-        ({"argv": ["cut"], "timeout": "0s"}, "a time-out of nothing is none"),
+        ({"argv": ["cut"], "timeout": "0s"}, "the timeout must be longer than 0 seconds"),
         ({"argv": ["cut"], "idempotent": "yes"}, "commands.cut.idempotent: "),
         ({"argv": ["./cut"]}, "the program must be an absolute path, or a name without a slash"),
         ({"argv": [""]}, "the program must be an absolute path, or a name without a slash"),

@@ -44,7 +44,7 @@ def test_plain_http_to_another_machine_is_refused(host: str) -> None:
 
 def test_a_port_is_asked_for() -> None:
     """A device without a port has that of SSH, where nobody speaks HTTP."""
-    with pytest.raises(DefinitionError, match="ny1 needs the port"):
+    with pytest.raises(DefinitionError, match="the management port of device ny1"):
         origin_of(Device(name="ny1", address="127.0.0.1"), HttpOptions())
 
 

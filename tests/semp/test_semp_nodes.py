@@ -86,7 +86,7 @@ def test_both_serving_is_said_of_both() -> None:
     """A split pair: neither is spoken to."""
     wires = pair(v1.SERVING, v1.BACKUP_SERVES)
     adapter = adapter_of(*wires)
-    with pytest.raises(NotServing, match="ny1 and ny2 of ny both say"):
+    with pytest.raises(NotServing, match="ny1 and ny2 of ny both report"):
         adapter.probe("replication", ["a"])
     with pytest.raises(NotServing):
         apply(adapter, "set_role", DEMOTE)

@@ -75,7 +75,7 @@ def test_a_node_that_is_away_leaves_a_doubt_that_names_it() -> None:
     two.down = Unreachable("ny2 is off", device="ny2")
     [result] = apply(adapter_of(one, two), "set_backbone", SHUT)
     assert result.effect is Effect.DOUBTFUL
-    assert "ny1 took it" in result.detail
+    assert "ny1 accepted the change" in result.detail
     assert "ny2" in result.detail
     one.down = Unreachable("ny1 is off", device="ny1")
     one.lines[-1].close()

@@ -73,7 +73,7 @@ def test_a_device_that_wants_more_than_a_key_says_so(sshd: Sshd, tmp_path: Path)
     sshd.public_key = ed25519_file(tmp_path / "key")
     with (
         session(sshd, key_file=tmp_path / "key", password=None) as shell,
-        pytest.raises(AuthenticationFailed, match="further proof: keyboard-interactive"),
+        pytest.raises(AuthenticationFailed, match="further login step: keyboard-interactive"),
     ):
         shell.open()
 

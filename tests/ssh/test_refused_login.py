@@ -51,7 +51,7 @@ def test_a_dialogue_about_something_else_gets_no_password(
 def test_a_method_that_is_not_offered_is_named(sshd: Sshd) -> None:
     """The inventory has a password, the device wants a key."""
     sshd.methods = "publickey"
-    with session(sshd) as shell, pytest.raises(AuthenticationFailed, match="offered: publickey"):
+    with session(sshd) as shell, pytest.raises(AuthenticationFailed, match="it offers: publickey"):
         shell.open()
 
 

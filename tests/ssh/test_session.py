@@ -217,7 +217,7 @@ def test_a_device_without_a_prompt_is_unreachable() -> None:
     """No name, no session; and the time limit holds."""
     device = device_of(banner="Password:\r\n", name="")
     before = device.clock.now()
-    with pytest.raises(Unreachable, match="no prompt"):
+    with pytest.raises(Unreachable, match="no known prompt"):
         shows(device).open()
     assert device.clock.now() - before < 17
 

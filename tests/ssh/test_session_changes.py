@@ -103,7 +103,7 @@ def test_a_line_does_not_leave_in_the_wrong_mode() -> None:
     device = device_of()
     session = shell(device)
     session.to_top()
-    with pytest.raises(Forbidden, match="belongs into mode 'configure/message-vpn'"):
+    with pytest.raises(Forbidden, match="needs the mode 'configure/message-vpn'"):
         session.send(CHANGE, at="configure/message-vpn", to="configure/message-vpn")
     assert device.obeyed == []
 
