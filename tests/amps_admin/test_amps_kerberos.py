@@ -141,7 +141,9 @@ def test_a_ticket_that_expires(realm: Realm, keytab: Path) -> None:
     assert isinstance(adapter.probe("instance", ["orders"])["orders"], Instance)
     until(lambda: not realm.has_ticket())
     result = apply(adapter, "set_client_transports", state="disabled")
-    assert (result.effect, "get one with `kinit`): it has expired" in result.detail) == (NOT_SENT, True), result.detail
+    assert (result.effect, "get one with `kinit`): it has expired" in result.detail) == (NOT_SENT, True), (
+        result.detail
+    )
     assert stage.one.acted == []
     realm.kinit()
     assert isinstance(adapter.probe("instance", ["orders"])["orders"], Instance)

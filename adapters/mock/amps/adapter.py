@@ -199,7 +199,7 @@ class MockAmpsAdapter:
             if not console.answers:
                 error = Unreachable(f"{name} does not answer", device=name)
             elif not wanted:
-                return Result(call, Effect.NOT_SENT, detail=f"{name} has nothing to do that to", device=name)
+                return Result(call, Effect.NOT_SENT, detail=f"{name} has no object for {action}", device=name)
             for id_ in wanted if error is None else ():
                 verb, target = path_of(action, call.args[VERBS[action][0]], id_)
                 try:
@@ -207,7 +207,13 @@ class MockAmpsAdapter:
                 except NotObeyed:
                     if not sent:
                         raise
-                    return Result(call, Effect.DOUBTFUL, detail="half of it was done", device=name, sent=tuple(sent))
+                    return Result(
+                        call,
+                        Effect.DOUBTFUL,
+                        detail="only a part of the requests was sent",
+                        device=name,
+                        sent=tuple(sent),
+                    )
                 sent.append(request_line(verb, target))
                 error = self._request(console, verb, target)
                 if error is not None:
