@@ -71,7 +71,9 @@ def _compare(name: str, sides: Sequence[Side], path: Path, readings: Readings) -
     for side, reading in compared_by(name):
         if side in sides and reading not in readings:
             sentence = f"no reading is called {quoted(reading)}, so the comparison {name} has no value of the {side}"
-            hint = "the run asks an operator; --evidence REPORT, --attest TEXT or --accept-risk TEXT answers in advance"
+            hint = (
+                "the run asks an operator; --evidence REPORT, --attest TEXT or --accept-risk TEXT answers in advance"
+            )
             yield Diagnostic(path, Level.WARNING, "comparison-unread", sentence, hint)
 
 
