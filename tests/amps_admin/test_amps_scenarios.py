@@ -172,7 +172,7 @@ def test_a_link_lost_and_downgraded_in_the_middle(scheduled: WorldPair) -> None:
     pair.fault(f"disable {NY}: link {NY} {LDN} down 5m")
     outcome, why = ended(pair.lead("amps/controlled", source=HOME))
     assert (outcome, sent(pair)) == (Outcome.STUCK, [CLOSE_NY])
-    assert "so the source lacks what the target acknowledged" in why
+    assert "so the source lacks messages that the target acknowledged" in why
     acknowledged = pair.tally.acknowledged
     pair.wait(30)
     assert pair.tally.acknowledged > acknowledged
@@ -327,7 +327,7 @@ def test_the_target_of_a_planned_move_is_restarted_before_its_late_downgrade(pai
     pair.fault(f"downgrade {NY}: late 5s", f"downgrade {NY} +1s: kill {NY} 1s")
     outcome, why = ended(pair.lead("amps/controlled", source=AWAY))
     assert outcome is Outcome.NEEDS_OPERATOR
-    assert "it lets no client in, so no instance serves" in why
+    assert "the target does not let clients in, so no instance serves" in why
 
 
 def test_the_target_of_a_planned_move_is_restarted_after_its_downgrade(pair: WorldPair) -> None:
@@ -335,7 +335,7 @@ def test_the_target_of_a_planned_move_is_restarted_after_its_downgrade(pair: Wor
     pair.fault(f"downgrade {LDN} +30s: kill {LDN} 1s")
     outcome, why = ended(pair.lead("amps/controlled", source=HOME, kill_at="downgrade"))
     assert outcome is Outcome.NEEDS_OPERATOR
-    assert "its publishers wait for the source, which must not be stopped now" in why
+    assert "the target's publishers wait for the source, so do not stop the source now" in why
 
 
 def test_a_guard_whose_mate_dies(open_pair: WorldPair) -> None:

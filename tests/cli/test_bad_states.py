@@ -15,7 +15,7 @@ def test_already_moved(shell: Shell) -> None:
     """Law: run again it refuses, because nj is active now, and says what to run instead; that works."""
     assert shell.move().code == 0
     ended = shell.move()
-    refused(shell, ended, "ny: the source does not have activity")
+    refused(shell, ended, "ny: the source is not active")
     assert "nj is active already." in ended.out
     assert "`failover controlled Trading_VPN --site nj`" in ended.out
     assert shell.roles() == ("standby", "active")

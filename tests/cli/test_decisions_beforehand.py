@@ -120,7 +120,7 @@ def test_a_short_loss_heals(shell: Shell) -> None:
     """Law: a bridge that comes back within the grace time costs time, and nothing else."""
     ended = shell.move("--fault", "drain +1s: bridge down 4s")
     assert ended.code == 0
-    assert "ATTENTION nj: the replication bridge was lost before the queue had drained" in ended.err
+    assert "ATTENTION nj: the replication bridge was lost before the replication queue was drained" in ended.err
     assert "INTERRUPTED for " in ended.err
     assert "holds again, continuing" in ended.err
     assert shell.tally().lost == 0

@@ -138,7 +138,11 @@ def test_many_services(shell: Shell, services: tuple[str, ...]) -> None:
 @pytest.mark.parametrize(
     ("command", "suspended", "words"),
     [
-        (("uncontrolled", "--site", "ny", "--attest", "cables pulled"), False, "ny: it still answers as active"),
+        (
+            ("uncontrolled", "--site", "ny", "--attest", "cables pulled"),
+            False,
+            "ny: the failed site still answers as active",
+        ),
         (("controlled",), True, "ny: replication is suspended"),
     ],
 )

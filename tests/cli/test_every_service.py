@@ -95,7 +95,7 @@ def test_a_few_are_shown_in_full(shell: Shell) -> None:
     wish = PlanRequest("solace/controlled", None, (), True, None, None, ev.Policy())
     tools = shell.tools()
     text = "\n".join(brief(take_preview(tools, make_plan(tools, wish), attended=True)))
-    assert text.count("1. Verify that the target's replication bridge") == 3
+    assert text.count("1. Check that the target's replication bridge") == 3
 
 
 def test_how_old_the_checks_are(shell: Shell, inventory: str) -> None:

@@ -112,9 +112,7 @@ def test_what_cannot_begin_is_not_asked(bench: Bench) -> None:
     [moved] = bench.here("runs", "list").out.splitlines()
     terminal = bench.terminal(*MOVE, "--from", "ny")
     assert terminal.end() == 3
-    assert (
-        "A run started now would refuse: V V: WOULD REFUSE: ny: the source does not have activity" in terminal.words
-    )
+    assert "A run started now would refuse: V V: WOULD REFUSE: ny: the source is not active" in terminal.words
     assert "what to do: Nothing was changed. nj is active already. To move activity to ny, run:" in terminal.words
     assert terminal.text.rstrip().endswith("not started; nothing was changed")
     assert "[y/N" not in terminal.text

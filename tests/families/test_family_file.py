@@ -93,7 +93,7 @@ MISTAKES = {
     ),
     "no database": ("connect:\n  sql:", "connect:\n  sqll:", "unknown-key"),
     "the service in what is done for the site": (
-        "    summary: who takes writes, and who is connected",
+        "    summary: whether the server takes writes, and how many clients are connected",
         "    summary: who takes writes\n    per: site",
         "per-site",
     ),

@@ -195,7 +195,7 @@ def test_a_site_that_answers_is_not_fenced(night: Night) -> None:
     night.inventory()
     ended = night.uncontrolled("--vpn", VPN, "--yes")
     assert ended.code == 3
-    assert "it still answers as active" in ended.out
+    assert "the failed site still answers as active" in ended.out
     assert night.ran == []
 
 

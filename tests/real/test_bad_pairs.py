@@ -150,13 +150,13 @@ def one_server_twice(pair: redis.Pair) -> Iterator[None]:
     ("make", "sentence"),
     [
         (hung_replica, "was ended by a signal|no replica has reported"),
-        (no_replication, "the target is no replica"),
-        (two_replicas, "not exactly one replica"),
+        (no_replication, "the target is not a replica"),
+        (two_replicas, "no replica or more than one replica"),
         (gated_target, "min-replicas-to-write of the target"),
         (stopped_replica, "no replica has reported"),
-        (one_server_twice, "the target is no replica"),
+        (one_server_twice, "the target is not a replica"),
         (old_version, "the source is older than Redis 7; upgrade it first"),
-        (failed_save, "so it may refuse writes (MISCONF)"),
+        (failed_save, "so the target may refuse writes (MISCONF)"),
     ],
 )
 def test_redis(redises: redis.Pair, make: Callable[[redis.Pair], Iterator[None]], sentence: str) -> None:

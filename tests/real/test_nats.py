@@ -181,9 +181,9 @@ def test_pairs_that_cannot_be_moved(pair: Pair, tmp_path: Path) -> None:
 
     try:
         inventory.write_text(text.replace("services: [ORDERS]", "services: [ORDER]"))
-        refused("the source takes no messages", "ORDER")
+        refused("the source does not take messages", "ORDER")
         inventory.write_text(text.replace("[orders.>, bills.>]", "[orders.>]"))
-        refused("the stream has other subjects")
+        refused("the subjects of the stream differ")
         (tmp_path / "wrong").write_text("battery-staple")
         (tmp_path / "wrong").chmod(0o600)
         inventory.write_text(text.replace("{env: NATS_PASSWORD}", f"{{file: {tmp_path}/wrong}}"))
@@ -192,7 +192,7 @@ def test_pairs_that_cannot_be_moved(pair: Pair, tmp_path: Path) -> None:
         inventory.write_text(text)
     config = {"durable_name": "work", "name": "work", "ack_policy": "explicit"}
     target.ask("$JS.API.CONSUMER.CREATE.ORDERS.work", {"stream_name": "ORDERS", "config": config})
-    refused("the mirror has consumers already")
+    refused("the mirror already has consumers")
     target.ask("$JS.API.CONSUMER.DELETE.ORDERS.work")
     assert pair.in_order() == (source, target)
 
@@ -234,7 +234,7 @@ def test_a_full_disk() -> None:
         asyncio.run(fill())
         wait_for(lambda: nj.info()["mirror"]["lag"] > 0)
         code, said = pair.run("controlled", "--service", "ORDERS", "--from", "ny", "--yes")
-        assert (code, "is there room for it at the target?" in said) == (3, True), said
+        assert (code, "check that the target has room for the mirror" in said) == (3, True), said
         assert ny.takes_messages
 
 

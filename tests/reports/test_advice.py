@@ -245,7 +245,7 @@ def test_a_fail_back_before_a_restore() -> None:
     text = advised(a_lane(ev.Outcome.REFUSED, roles={"ny": A}), runbook="solace/failback")
     assert "`failover restore Trading_VPN --site nj`" in text
     assert_can_be_typed(text)
-    told = a_lane(ev.Outcome.REFUSED, reason="it still answers as active; use `failover controlled`")
+    told = a_lane(ev.Outcome.REFUSED, reason="the failed site still answers as active; use `failover controlled`")
     assert advised(told, runbook="solace/uncontrolled") == "Nothing was changed."
 
 
