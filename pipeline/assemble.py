@@ -158,24 +158,24 @@ def _about_exports(left: Side, right: Side) -> Iterator[Finding]:
             yield Finding(level=Level.UNKNOWN, code="service-not-compared", message=text)
     for side in (left, right):
         if not side.is_digested and side.manifest.files:
-            text = f"the files of {side.manifest.site} were not compared with digests, so damage may pass for content"
+            text = f"the files of {side.manifest.site} were not checked against digests, so damage may not be noticed"
             yield Finding(level=Level.NOTE, code="files-not-compared", message=text)
     if not (left.has_digests and right.has_digests):
-        text = "contents are not compared: at least one side's could not be read"
+        text = "contents are not compared, because the contents of at least one side could not be read"
         yield Finding(level=Level.NOTE, code="contents-not-compared", message=text)
 
 
 def _about_clocks(service: ServiceReport, ask: Ask) -> Iterator[Finding]:
     known = Circumstances(None, None, None, ask.clock_skew_s, service.clocks)
     if known.is_clock_off:
-        text = f"{service.name}: {clocks_apart(known)}: a clock is wrong, or replication took as long"
+        text = f"{service.name}: {clocks_apart(known)}; a clock is wrong, or replication took that long"
         # If both sites hold the same messages, their age does not matter.
         level = Level.WARNING if all(one.has_same_messages for one in service.endpoints) else Level.UNKNOWN
         yield Finding(
             level=level,
             code="clocks-apart",
             message=text,
-            hint="compare both with a third clock; if they are right, give their difference with --clock-skew",
+            hint="compare both clocks with a third one; if both are right, give their difference with --clock-skew",
         )
 
 
@@ -184,20 +184,20 @@ def _about(service: ServiceReport, left: Side, right: Side) -> Iterator[Finding]
     sites = {"left": left.manifest.site, "right": right.manifest.site}
     roles = {one.role for one in (left.manifest.service(service.name), right.manifest.service(service.name)) if one}
     if roles == {"active"}:
-        yield _found(Level.ERROR, "both-active", f"{service.name}: both sites said that they are active")
+        yield _found(Level.ERROR, "both-active", f"{service.name}: both sites reported that they are active")
     partial = [one.name for one in service.endpoints if not is_read(one)]
     if partial:
-        text = f"{service.name}: {_few(partial)} not shown to be read in full; what is missing there may be unread"
+        text = f"{service.name}: {_few(partial)} perhaps not read in full, so missing messages may only be unread"
         yield _found(Level.UNKNOWN, "endpoint-incomplete", text)
     yield from _absent(service, left, right)
     unresolved = sum(one.unresolved for one in service.endpoints)
     if unresolved:
         runs = counted(unresolved, "run of numbers", "runs of numbers")
-        text = f"{service.name}: {runs} differ in their fingerprints, and no message in them was found to differ"
+        text = f"{service.name}: the fingerprints of {runs} differ, but no message that differs was found"
         yield _found(Level.UNKNOWN, "unresolved", text)
     records = [e.name for e in service.endpoints if e.kind == SOW and e.differs]
     if records:
-        text = f"{service.name}: the records of {', '.join(records[:3])} differ: `failover pipeline sow` says why"
+        text = f"{service.name}: the records of {', '.join(records[:3])} differ; `failover pipeline sow` shows why"
         yield _found(Level.UNKNOWN, "sow-differs", text)
     endpoints = [e for e in service.endpoints if e.kind != SOW]
     for name, uncommon in (
@@ -206,7 +206,7 @@ def _about(service: ServiceReport, left: Side, right: Side) -> Iterator[Finding]
     ):
         yield from _uncommon(service.name, sites["left" if name == "missing" else "right"], name, uncommon)
     counts: Iterable[tuple[Level, str, int, str]] = (
-        (Level.ERROR, "changed", sum(e.changed for e in endpoints), "messages have other content"),
+        (Level.ERROR, "changed", sum(e.changed for e in endpoints), "messages have different content"),
         (
             Level.WARNING,
             "duplicates-left",
@@ -230,7 +230,7 @@ def _about(service: ServiceReport, left: Side, right: Side) -> Iterator[Finding]
             Level.NOTE,
             "order-by-priority",
             sum(e.order_by_priority for e in endpoints),
-            "messages overtook one of another priority",
+            "messages overtook a message of another priority",
         ),
         (
             Level.NOTE,
@@ -250,9 +250,7 @@ def _about(service: ServiceReport, left: Side, right: Side) -> Iterator[Finding]
 def _uncommon(service: str, site: str, name: str, found: list[Uncommon]) -> Iterator[Finding]:
     unexplained = sum(one.unexplained for one in found)
     if unexplained:
-        text = (
-            f"{service}: {counted(unexplained, 'message is', 'messages are')} at {site} only, and nothing explains it"
-        )
+        text = f"{service}: {counted(unexplained, 'message is', 'messages are')} at {site} only, for no known reason"
         yield _found(Level.ERROR, name, text)
     for why, text in WHYS.items():
         number = sum(one.by_why.get(why, 0) for one in found)
@@ -270,11 +268,11 @@ def _absent(service: ServiceReport, left: Side, right: Side) -> Iterator[Finding
         absent = [e for e in service.endpoints if e.key not in there and getattr(e, other).messages]
         gone = [e.name for e in absent if e.kind not in KEPT]
         if gone:
-            text = f"{service.name}: {_few(gone)} not there at {side.manifest.site}, so it cannot take their messages"
+            text = f"{service.name}: {_few(gone)} missing at {side.manifest.site}, so it cannot take their messages"
             yield _found(Level.ERROR, "endpoint-absent", text)
         silent = [e.name for e in absent if e.kind == LOG]
         if silent:
-            text = f"{service.name}: {_few(silent)} not in the log of {side.manifest.site}: is it logged there?"
+            text = f"{service.name}: {_few(silent)} not in the log of {side.manifest.site}; check that the site logs this"
             yield _found(Level.UNKNOWN, "topic-absent", text)
 
 

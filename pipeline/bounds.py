@@ -40,7 +40,7 @@ def beyond(parquet: pq.ParquetFile) -> Beyond | None:
 
 
 _ALLOWED: Mapping[str, str] = {
-    "size": f"a size is 0 to {SIZE_MAX:,} bytes",
+    "size": f"a size must be 0 to {SIZE_MAX:,} bytes",
     "spooled_at": "a time must be between the years 1 and 9999",
 }
 

@@ -82,7 +82,7 @@ def run_sow(
 
     check_apart(left.instance, right.instance)
     if not {*left.instance.sow} | {*right.instance.sow}:
-        raise DefinitionError("there is no SOW dump on either side", hint="they are at INSTANCE/sow/TOPIC.TYPE.txt")
+        raise DefinitionError("neither side has a SOW dump", hint="SOW dumps are at INSTANCE/sow/TOPIC.TYPE.txt")
     both = (left.instance, right.instance)
     places = [place for one in both for place in (*one.journals, *one.sow.values())]
     with _engine(settings, places, _entries_of(places), out, say) as engine:

@@ -218,7 +218,7 @@ def _lost(path: Path, error: OSError) -> OutputLost:
 
 
 def _finished(directory: Path) -> DefinitionError:
-    return DefinitionError(f"{directory} holds a finished export", hint="collect into a new directory")
+    return DefinitionError(f"{directory} already has a finished export", hint="collect into a new directory")
 
 
 def _held(path: Path) -> BinaryIO:
@@ -231,7 +231,7 @@ def _held(path: Path) -> BinaryIO:
         fcntl.flock(stream, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError as error:
         stream.close()
-        raise LeaseHeld(f"another process collects into {path.parent}") from error
+        raise LeaseHeld(f"another process is collecting into {path.parent}") from error
     except OSError as error:
         stream.close()
         raise OutputLost(f"{path} cannot be locked: {error.strerror}") from error
@@ -252,15 +252,15 @@ def _opening(lines: Sequence[bytes], wanted: Opening, directory: Path) -> Openin
     try:
         found = Opening.model_validate_json(lines[0])
     except ValidationError as error:
-        raise DefinitionError("not the record of a collection", file=directory / NAME, line=1) from error
+        raise DefinitionError("this file is not the record of a collection", file=directory / NAME, line=1) from error
     if (found.site, found.run) != (wanted.site, wanted.run):
         raise DefinitionError(
-            f"{directory} holds a collection of site {found.site}, run {found.run or 'none'}, that has not ended",
-            hint="choose another directory, or end that one",
+            f"{directory} has an unfinished collection of site {found.site}, run {found.run or 'none'}",
+            hint="choose another directory, or finish that collection",
         )
     if found.dumps != wanted.dumps:
         raise DefinitionError(
-            f"{directory} holds a collection of other dumps that has not ended, or these have changed since",
+            f"{directory} has an unfinished collection of other dumps, or the dumps have changed since it started",
             hint="choose another directory",
         )
     return found
@@ -272,5 +272,7 @@ def _commits(lines: Sequence[bytes], file: Path) -> list[Commit]:
         try:
             found.append(Commit.model_validate(json.loads(line)))
         except (ValueError, RecursionError) as error:  # a ValidationError is a ValueError
-            raise DefinitionError("not a line of a collection's record", file=file, line=number) from error
+            raise DefinitionError(
+                "this line is not a line of a collection's record", file=file, line=number
+            ) from error
     return found

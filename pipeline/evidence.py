@@ -26,7 +26,7 @@ def load_evidence(path: Path) -> Report:
     try:
         data = read_document(path)
     except OSError as error:
-        raise DefinitionError(f"cannot be read: {error.strerror}", file=path) from error
+        raise DefinitionError(f"this file cannot be read: {error.strerror}", file=path) from error
     return decode_report(data, str(path))
 
 
@@ -57,7 +57,7 @@ def objections(report: Report, wanted: Return, *, now: float, fresh_s: float = F
     for name in wanted.services:
         service = told.get(name)
         if service is None:
-            found.append(_error("evidence-service", f"the report has nothing about {name}"))
+            found.append(_error("evidence-service", f"the report does not include {name}"))
             continue
         found += _of_another_moment(report, service, wanted)
         if service.verdict != "safe":
@@ -70,29 +70,33 @@ def objections(report: Report, wanted: Return, *, now: float, fresh_s: float = F
 def statement(report: Report, file: str) -> str:
     """The record's sentence about this evidence: the report, its run, and the times of its snapshots."""
     taken = ", ".join(f"{side.site} {iso(side.taken_from)}" for side in (report.left, report.right))
-    return f"shown by {file} (sha256 {report.checksum[:16]}), run {report.run or 'none'}, snapshots {taken}"
+    return (
+        f"the report {file} shows this (sha256 {report.checksum[:16]}), run {report.run or 'none'}, snapshots {taken}"
+    )
 
 
 def _about_something_else(report: Report, wanted: Return) -> list[Finding]:
     found = []
     if report.simulated != wanted.simulated:
         words = ("simulated", "real") if report.simulated else ("real", "simulated")
-        found.append(_error("evidence-simulated", f"the report is of {words[0]} sites, and these are {words[1]}"))
+        found.append(
+            _error("evidence-simulated", f"the report is about {words[0]} sites, but these sites are {words[1]}")
+        )
     if report.run != wanted.run:
         found.append(_error("evidence-run", _other_run(report.run, wanted.run)))
     if {report.left.site, report.right.site} != {wanted.acting, wanted.restored}:
         both = f"{report.left.site} and {report.right.site}"
-        text = f"the report is of {both}, not of {wanted.acting} and {wanted.restored}"
+        text = f"the report is about {both}, not about {wanted.acting} and {wanted.restored}"
         found.append(_error("evidence-sites", text))
     return found
 
 
 def _other_run(told: str | None, recorded: str | None) -> str:
     if told is None:
-        return f"its snapshots were taken without `--run {recorded}`, so its fail-over is unknown"
+        return f"the snapshots were taken without `--run {recorded}`, so the time of the fail-over is unknown"
     if recorded is None:
-        return f"the report is of run {told}, and no record here has a fail-over that is in force"
-    return f"the report is of run {told}, not of {recorded}"
+        return f"the report is about run {told}, but no record here has a fail-over that is in force"
+    return f"the report is about run {told}, not about run {recorded}"
 
 
 def _of_another_moment(report: Report, service: ServiceReport, wanted: Return) -> list[Finding]:
@@ -100,11 +104,11 @@ def _of_another_moment(report: Report, service: ServiceReport, wanted: Return) -
     found = []
     sites = {"left": report.left.site, "right": report.right.site}
     if service.active is not None and sites[service.active] != wanted.acting:
-        text = f"{service.name}: in the report {sites[service.active]} serves, and now {wanted.acting} does"
+        text = f"{service.name}: in the report {sites[service.active]} serves, but now {wanted.acting} serves"
         found.append(_error("evidence-active", text))
     told, recorded = service.failover_at, wanted.failover_at
     if told is not None and recorded is not None and abs(told - recorded) > _SAME_MOMENT_S:
-        text = f"{service.name}: the fail-over was at {iso(told)} in the report, at {iso(recorded)} in the record"
+        text = f"{service.name}: the fail-over was at {iso(told)} in the report, but at {iso(recorded)} in the record"
         found.append(_error("evidence-moment", text))
     return found
 
@@ -113,7 +117,7 @@ def _stale(report: Report, now: float, fresh_s: float) -> list[Finding]:
     taken = min(report.left.taken_from, report.right.taken_from)
     age = now - taken
     if age < 0:
-        return [_error("evidence-future", f"the snapshots were taken at {iso(taken)}, which is in the future")]
+        return [_error("evidence-future", f"the time of the snapshots, {iso(taken)}, is in the future")]
     if age > fresh_s:
         text = f"the older snapshot was started {age:,.0f} s ago; at most {fresh_s:,.0f} s are accepted"
         return [_error("evidence-stale", text)]

@@ -36,27 +36,32 @@ def fault_of(error: Exception) -> FailoverError:
     file = _FILE.search(text)
     look = _LOOK.search(text)
     if look is not None and "FAILED_READ_FILE" in text:
-        why = "permission denied" if "Permission denied" in text else "it was removed, or the disk fails"
-        return DefinitionError(f"cannot be read: {why}", file=look[1], hint="fix that and start again")
+        why = "permission denied" if "Permission denied" in text else "the file was removed, or the disk fails"
+        return DefinitionError(f"this file cannot be read: {why}", file=look[1], hint="fix the cause and start again")
     if "FAILED_READ_FILE" in text or "CANNOT_READ_FILE" in text or "is not a Parquet file" in text:
         column = _COLUMN.search(text)
-        which = f"column {column[1]} cannot be read" if column else "not a whole Parquet file"
+        which = f"column {column[1]} cannot be read" if column else "this file is not a complete Parquet file"
         return DefinitionError(which, file=(file[1] or file[2]) if file else None, hint="collect or copy it again")
     if "No space left on device" in text:
         return OutputLost(
-            "the disk for results or scratch space is full", hint="make room, or name others with --out and --scratch"
+            "the disk for results or scratch space is full",
+            hint="free disk space, or give other directories with --out and --scratch",
         )
     if "OutOfMemoryError" in text or "Not enough memory" in text:
-        return ComputationFailed("Spark ran out of memory", hint="give it more with --memory, or more partitions")
+        return ComputationFailed("Spark ran out of memory", hint="give more memory with --memory, or more partitions")
     if "FileSystem not found" in text or "UnsupportedFileSystemException" in text:
         return ComputationFailed(
-            "Spark has no file system for this kind of URI",
+            "Spark cannot read this kind of URI",
             hint="for s3a:// add hadoop-aws: --conf spark.jars.packages=org.apache.hadoop:hadoop-aws:VERSION",
         )
     if isinstance(error, Py4JNetworkError):
-        return ComputationFailed("Spark's JVM went away", hint="it may have run out of memory: try --memory")
+        return ComputationFailed(
+            "Spark's JVM ended unexpectedly", hint="the JVM may have run out of memory; give it more with --memory"
+        )
     if isinstance(error, PythonException):
-        return ComputationFailed(f"a reader failed: {_last_line(text)}", hint="is the file readable on every worker?")
+        return ComputationFailed(
+            f"a reader failed: {_last_line(text)}", hint="check that every worker can read the file"
+        )
     cause = _CAUSE.findall(text) or _THROWN.findall(text)
     return ComputationFailed(f"Spark could not finish: {cause[-1] if cause else text.strip().splitlines()[0]}"[:500])
 

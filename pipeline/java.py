@@ -21,8 +21,8 @@ from orchestrator.errors import DefinitionError
 
 OLDEST = 17
 HINT = (
-    "install Java 17 or newer, on Debian: apt-get install openjdk-17-jre-headless, or failover[java];"
-    " or set JAVA_HOME to the directory of one"
+    "install Java 17 or newer (on Debian: apt-get install openjdk-17-jre-headless), or install failover[java],"
+    " or set JAVA_HOME to the directory of a Java"
 )
 _PATIENCE_S = 60.0
 _VERSION = re.compile(r'version "(?:1\.)?(\d+)')
@@ -77,7 +77,7 @@ def find_java(environment: Mapping[str, str] = os.environ, also: Callable[[], Pa
     if named:
         program = Path(named) / "bin" / "java"
         if not program.is_file():
-            raise DefinitionError(f"JAVA_HOME is {named}, and there is no Java", hint=HINT)
+            raise DefinitionError(f"JAVA_HOME is {named}, but that directory has no Java", hint=HINT)
         return _examined(program)
     found, last = shutil.which("java", path=environment.get("PATH", "")), also()
     if found is not None:
@@ -87,7 +87,7 @@ def find_java(environment: Mapping[str, str] = os.environ, also: Callable[[], Pa
             if last is None:
                 raise
     if last is None:
-        raise DefinitionError("Spark needs Java, and there is none", hint=HINT)
+        raise DefinitionError("Spark needs Java, but no Java is installed", hint=HINT)
     return _examined(last)
 
 
@@ -95,13 +95,13 @@ def _examined(program: Path) -> Java:
     text = _said(program, "-version")
     version = _VERSION.search(text)
     if version is None:
-        raise DefinitionError(f"{program} does not say which Java it is", hint=HINT)
+        raise DefinitionError(f"{program} does not report its version", hint=HINT)
     if int(version[1]) < OLDEST:
-        raise DefinitionError(f"{program} is Java {version[1]}, and Spark needs {OLDEST} or newer", hint=HINT)
+        raise DefinitionError(f"{program} is Java {version[1]}, but Spark needs Java {OLDEST} or newer", hint=HINT)
     modules = {line.partition("@")[0].strip() for line in _said(program, "--list-modules").splitlines()}
     lacking = [name for name in _NEEDED_MODULES if name not in modules]
     if lacking:
-        raise DefinitionError(f"{program} is a cut-down Java without {' and '.join(lacking)}", hint=HINT)
+        raise DefinitionError(f"{program} is an incomplete Java without {' and '.join(lacking)}", hint=HINT)
     return Java(program.resolve().parent.parent, int(version[1]), _VECTORS in modules)
 
 
@@ -109,5 +109,5 @@ def _said(program: Path, option: str) -> str:
     try:
         done = subprocess.run([program, option], capture_output=True, text=True, timeout=_PATIENCE_S, check=False)
     except (OSError, subprocess.TimeoutExpired) as error:
-        raise DefinitionError(f"{program} does not run: {error}", hint=HINT) from error
+        raise DefinitionError(f"{program} cannot be run: {error}", hint=HINT) from error
     return done.stderr + done.stdout

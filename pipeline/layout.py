@@ -136,11 +136,17 @@ def _check_digest(place: Place, file: DataFile) -> None:
                 digest.update(piece)
                 size += len(piece)
     except OSError as error:
-        raise DefinitionError(f"cannot be read: {_first_line(error)}", file=name, hint=_AGAIN) from error
+        raise DefinitionError(f"this file cannot be read: {_first_line(error)}", file=name, hint=_AGAIN) from error
     if digest.hexdigest() != file.sha256:
-        told = "" if size == file.bytes else f" It holds {counted(size, 'byte')}, the manifest says {file.bytes:,}."
+        told = (
+            ""
+            if size == file.bytes
+            else f" The file has {counted(size, 'byte')}, but the manifest says {file.bytes:,}."
+        )
         raise DefinitionError(
-            f"damaged or changed since it was collected: its SHA-256 is not the manifest's.{told}".rstrip("."),
+            f"this file was damaged or changed: its SHA-256 differs from the SHA-256 in the manifest.{told}".rstrip(
+                "."
+            ),
             file=name,
             hint=_AGAIN,
         )
@@ -156,19 +162,25 @@ def _checked(place: Place, file: DataFile) -> Footer:
             empty = _empty_values(parquet, () if column else _REQUIRED)
             strange = None if column else beyond(parquet)
     except FileNotFoundError as error:
-        raise DefinitionError("the manifest names this file, and it is not there", file=name) from error
+        raise DefinitionError("the manifest names this file, but the file does not exist", file=name) from error
     except (pa.ArrowInvalid, pa.ArrowNotImplementedError, OSError, EOFError) as error:
-        raise DefinitionError(f"not a whole Parquet file: {_first_line(error)}", file=name, hint=_AGAIN) from error
+        raise DefinitionError(
+            f"this file is not a complete Parquet file: {_first_line(error)}", file=name, hint=_AGAIN
+        ) from error
     column = column or next((f"column {one} has empty values" for one in sorted(empty) if one in _REQUIRED), None)
     if column is not None:
         raise DefinitionError(column, file=name, hint="docs/how-to/pipeline.md has the schema")
     if strange is not None:
         raise DefinitionError(
-            f"column {strange.column} holds {strange.value}, which no message has", file=name, hint=strange.allowed
+            f"column {strange.column} has the value {strange.value}, which is not possible",
+            file=name,
+            hint=strange.allowed,
         )
     if metadata.num_rows != file.rows:
         raise DefinitionError(
-            f"holds {counted(metadata.num_rows, 'row')}, the manifest says {file.rows:,}", file=name, hint=_AGAIN
+            f"this file has {counted(metadata.num_rows, 'row')}, but the manifest says {file.rows:,}",
+            file=name,
+            hint=_AGAIN,
         )
     absent = frozenset(SCHEMA.names) - {*found.names}
     undigested = metadata.num_rows if "digest" in absent else empty.get("digest", 0)
@@ -200,7 +212,7 @@ def _wrong_column(found: pa.Schema) -> str | None:
         if index < 0:
             return f"column {name} is missing"
         if not _fits(found.field(index).type, wanted):
-            return f"column {name} is {found.field(index).type}, and must be {wanted}"
+            return f"column {name} has the type {found.field(index).type}, but must have {wanted}"
     # DuckDB ignores the case of column names. If two names differ only in case, it reads the first column.
     names = {name.lower(): name for name in SCHEMA.names}
     odd = next((one for one in found.names if names.get(one.lower(), one) != one), None)

@@ -173,9 +173,9 @@ class Manifest(_Strict):
         _check_once("service", [service.name for service in self.services])
         for file in self.files:
             if file.path.startswith("/") or ".." in file.path.split("/"):
-                raise ValueError(f"{file.path} is not inside of the export")
+                raise ValueError(f"{file.path} is not inside the export")
             if file.path == "." or file.path != normpath(file.path):  # a file with two names would be read twice
-                raise ValueError(f"{file.path or 'nothing'} is not the plain name of a file")
+                raise ValueError(f"{file.path or 'an empty text'} is not a plain file name")
         return self
 
     @property
@@ -210,17 +210,18 @@ def decode_manifest(data: bytes, file: str) -> Manifest:
         first = error.errors()[0]
         where = ".".join(str(part) for part in first["loc"])
         raise DefinitionError(
-            f"not a manifest of an export: {where or 'document'}: {first['msg'].removeprefix('Value error, ')}",
+            f"this file is not a manifest of an export: {where or 'document'}: "
+            f"{first['msg'].removeprefix('Value error, ')}",
             file=file,
-            hint="collect it again",
+            hint="collect the export again",
         ) from error
     unknown = sorted({*manifest.features} - FEATURES)
     if manifest.format != FORMAT or unknown:
         what = f"format {manifest.format}" if manifest.format != FORMAT else f"the feature {unknown[0]}"
         raise DefinitionError(
-            f"the export has {what}, which this release does not know",
+            f"the export has {what}, but this release does not support it",
             file=file,
-            hint="read it with a newer failover",
+            hint="use a newer release of failover",
         )
     return manifest
 

@@ -20,7 +20,9 @@ def moment(text: str, option: str) -> float:
     try:
         parsed = datetime.fromisoformat(text)
     except ValueError as error:
-        raise DefinitionError(f"{option}: {text!r} is no moment", hint="write 2026-11-20T03:00:00Z") from error
+        raise DefinitionError(
+            f"{option}: {text!r} is not a date and time", hint="write 2026-11-20T03:00:00Z"
+        ) from error
     if parsed.tzinfo is None:
         raise DefinitionError(f"{option}: {text!r} has no time zone", hint="write 2026-11-20T03:00:00Z")
     if not 0 <= parsed.timestamp() < END_S:

@@ -15,7 +15,7 @@ _INTERVALS_MAX = 24
 _PLANS = {
     "fingerprints": "fingerprints alone: all of them agree",
     "drill": "fingerprints, and a detailed read where they differ",
-    "everything": "every message by itself, since so many are concerned",
+    "everything": "every message separately, because many messages may differ",
 }
 
 
@@ -52,7 +52,7 @@ def _service(service: ServiceReport) -> Iterator[str]:
     clocks = service.clocks
     if clocks is not None:
         span = f"{clocks.least_s:,.1f} to {clocks.greatest_s:,.1f} s"
-        yield f"  right spooled the same messages {span} later than left, the middle {clocks.middle_s:,.1f} s"
+        yield f"  right spooled the same messages {span} later than left (middle value {clocks.middle_s:,.1f} s)"
     apart = [endpoint for endpoint in service.endpoints if endpoint.differs]
     same = len(service.endpoints) - len(apart)
     if apart:
@@ -60,8 +60,8 @@ def _service(service: ServiceReport) -> Iterator[str]:
         apart.sort(key=lambda one: -(one.missing.messages + one.extra.messages))
         yield from (_endpoint(endpoint) for endpoint in apart[:_ENDPOINTS_MAX])
         if len(apart) > _ENDPOINTS_MAX:
-            yield f"  and {len(apart) - _ENDPOINTS_MAX:,} more that differ"
-    yield f"  {counted(same, 'endpoint holds', 'endpoints hold')} the same at both sites"
+            yield f"  and {len(apart) - _ENDPOINTS_MAX:,} more endpoints that differ"
+    yield f"  {counted(same, 'endpoint holds', 'endpoints hold')} the same messages at both sites"
 
 
 def _rpo(service: ServiceReport) -> str:
@@ -97,7 +97,7 @@ def _timeline(spans: Sequence[Interval]) -> Iterator[str]:
             counts = (span.missing, span.extra, span.duplicates, span.changed)
             yield f"  {iso(span.start)}  {iso(span.end)}  " + " ".join(f"{count:>10,}" for count in counts)
     if len(spans) > _INTERVALS_MAX:
-        yield f"  and {counted(len(spans) - _INTERVALS_MAX, 'more interval')}: see --json or --out"
+        yield f"  and {counted(len(spans) - _INTERVALS_MAX, 'more interval')}; --json and --out show all"
 
 
 def _work(report: Report) -> Iterator[str]:
@@ -107,4 +107,7 @@ def _work(report: Report) -> Iterator[str]:
     yield f"a message that differs was overlooked with a probability of at most {work.overlooked_at_most:.1e}"
     used = {why for one in report.endpoints for side in (one.missing, one.extra) for why in side.by_why}
     if any(why in WHYS and why.startswith("consumed") for why in used):
-        yield "assumed: consumers take messages from the head of an endpoint; selectors would make fewer explainable"
+        yield (
+            "assumed: consumers take messages from the head of an endpoint; "
+            "with selectors, fewer differences can be explained"
+        )

@@ -27,7 +27,11 @@ svg { max-width: 100%; height: auto; }
 @media (prefers-color-scheme: dark) { body { background: #14191f; color: #e3e9f0; } svg { background: #fff; }
   .safe { color: #6fcf97; } .not-safe { color: #f0857a; } .unknown { color: #e0b050; } }
 """
-_VERDICTS = {"safe": "it is safe to go back", "not-safe": "it is NOT safe to go back", "unknown": "not known"}
+_VERDICTS = {
+    "safe": "it is safe to go back",
+    "not-safe": "it is NOT safe to go back",
+    "unknown": "it is unknown whether it is safe to go back",
+}
 _CLASSES = (("missing", "missing"), ("extra", "extra"), ("duplicates", "duplicate"), ("changed", "changed"))
 
 
@@ -74,7 +78,7 @@ def _lost(service: ServiceReport) -> str:
         return f"The fail-over lost {counted(rpo.low, 'message')}{reasons}."
     if rpo.how == "bounded":
         return f"The fail-over lost between {rpo.low:,} and {counted(rpo.high or 0, 'message')}{reasons}."
-    return f"What the fail-over lost is not known{reasons}."
+    return f"It is unknown how many messages the fail-over lost{reasons}."
 
 
 def _sites(body: Element, report: Report) -> None:
@@ -93,7 +97,7 @@ def _service(body: Element, report: Report, service: ServiceReport) -> None:
         _note(
             body,
             f"{report.right.site} spooled the same messages {clocks.least_s:,.1f} to {clocks.greatest_s:,.1f} s later"
-            f" than {report.left.site} (middle {clocks.middle_s:,.1f} s)",
+            f" than {report.left.site} (middle value {clocks.middle_s:,.1f} s)",
         )
     apart = [one for one in service.endpoints if one.differs]
     apart.sort(key=lambda one: (-(one.missing.messages + one.extra.messages), one.name))
@@ -106,11 +110,11 @@ def _service(body: Element, report: Report, service: ServiceReport) -> None:
             _note(body, f"and {len(apart) - _ENDPOINTS_MAX:,} more endpoints that differ")
         _whys(body, report, apart)
     same = len(service.endpoints) - len(apart)
-    _note(body, f"{counted(same, 'endpoint holds', 'endpoints hold')} the same at both sites")
+    _note(body, f"{counted(same, 'endpoint holds', 'endpoints hold')} the same messages at both sites")
     _going_back(body, report, service, apart)
     spans = [span for span in report.intervals if span.service == service.name]
     if spans:
-        SubElement(body, "h3").text = "When what differs was spooled"
+        SubElement(body, "h3").text = "When the messages that differ were spooled"
         _picture(body, spans)
         _table(body, ("from", "to", *(word for _, word in _CLASSES)), map(_span, spans), numbers=range(2, 6))
 
@@ -131,7 +135,7 @@ def _whys(body: Element, report: Report, endpoints: Sequence[EndpointReport]) ->
                 for why, number in sorted(found.by_why.items())
             ]
     if rows:
-        SubElement(body, "h3").text = "What only one site has, and why"
+        SubElement(body, "h3").text = "Messages that only one site has, and why"
         _table(body, ("endpoint", "site", "messages", "why"), rows[:_ENDPOINTS_MAX], numbers=(2,))
     samples = [one for one in report.samples if one.service == endpoints[0].service]
     if samples:
@@ -163,12 +167,15 @@ def _going_back(body: Element, report: Report, service: ServiceReport, apart: Se
         "right": sum(one.extra.messages for one in apart),
     }
     other = "right" if service.active == "left" else "left"
-    SubElement(body, "h3").text = f"Going back from {serving.site} to {restored.site} would mean"
+    SubElement(body, "h3").text = f"Effects of going back from {serving.site} to {restored.site}"
     listed = SubElement(body, "ul")
     for number, text in (
-        (only[service.active], f"at {serving.site} alone would not be delivered at {restored.site}"),
-        (only[other], f"at {restored.site} alone would be delivered there, perhaps a second time"),
-        (sum(one.changed for one in apart), "with other content would be delivered as the restored site has it"),
+        (only[service.active], f"at {serving.site} only would not be delivered at {restored.site}"),
+        (only[other], f"at {restored.site} only would be delivered at {restored.site}, perhaps a second time"),
+        (
+            sum(one.changed for one in apart),
+            f"with different content would be delivered with the content that {restored.site} has",
+        ),
     ):
         if number:
             SubElement(listed, "li").text = f"{counted(number, 'message')} {text}"

@@ -20,13 +20,13 @@ from orchestrator.files import DOCUMENT_BYTES_MAX
 from pipeline.manifest import NAME, Manifest, decode_manifest, fingerprint_of
 
 MAKE_ROOM = (
-    "make room on its disk; then the same command continues where it stopped. In the directory itself delete nothing, or "
-    "all of it to start again"
+    "free space on the disk and run the same command again; it continues where it stopped. Delete nothing in the "
+    "directory, or delete the whole directory to start again"
 )
-"""What to do where an export could not be written."""
+"""What to do if an export could not be written."""
 
-_REACH = "check its name, and that this machine may read it"
-_WRITE = "check the name and that this account may write there, then run the command again with another --out"
+_REACH = "check the name, and check that this machine may read it"
+_WRITE = "check the name and the write permission of this account, or run the command again with another --out"
 _SCHEME = re.compile(r"^([a-z][a-z0-9+.-]+)://")
 
 
@@ -45,8 +45,8 @@ class Place:
             return cls(name, fs.LocalFileSystem(), os.path.abspath(name))  # noqa: PTH100 - what is not there, too
         if "?" in name:
             raise DefinitionError(
-                f"{name} has settings behind its question mark, which Spark would read as a part of the name",
-                hint="give PyArrow its settings by the environment (AWS_ENDPOINT_URL), and Spark its own by --conf",
+                f"{name} has settings after its question mark, but Spark would read these settings as a part of the name",
+                hint="give settings of PyArrow in the environment (AWS_ENDPOINT_URL) and settings of Spark with --conf",
             )
         try:
             system, path = fs.FileSystem.from_uri(re.sub(r"^s3[an]://", "s3://", name))
@@ -90,14 +90,18 @@ class Place:
             return self.system.get_file_info(self.path)
         except OSError as error:  # the server of a URI does not answer, or refuses
             why = error.strerror or str(error).splitlines()[0]
-            raise DefinitionError(f"cannot be reached: {why}"[:300], file=self.name, hint=_REACH) from error
+            raise DefinitionError(
+                f"this place cannot be reached: {why}"[:300], file=self.name, hint=_REACH
+            ) from error
 
     def _listed(self) -> list[fs.FileInfo]:
         try:
             found: list[fs.FileInfo] = self.system.get_file_info(fs.FileSelector(self.path))
         except OSError as error:
             why = error.strerror or str(error).splitlines()[0]
-            raise DefinitionError(f"cannot be listed: {why}"[:300], file=self.name, hint=_REACH) from error
+            raise DefinitionError(
+                f"this directory cannot be listed: {why}"[:300], file=self.name, hint=_REACH
+            ) from error
         return found
 
     def is_directory(self) -> bool:
@@ -109,7 +113,7 @@ class Place:
         """Check that this directory can be made, or written to. Local places only. Raises ``DefinitionError``."""
         nearest = next(one for one in (self.local, *self.local.parents) if one.exists())
         if not nearest.is_dir() or not os.access(nearest, os.W_OK):
-            raise DefinitionError(f"{self.name} cannot be made: {nearest} is not a directory that can be written")
+            raise DefinitionError(f"{self.name} cannot be made: {nearest} is not a writable directory")
 
     def files(self) -> list[Place]:
         """The files in this directory, by name, without hidden files and files that start with an underscore."""
@@ -145,11 +149,13 @@ class Place:
             with self.open_input() as stream:
                 data: bytes = stream.read(DOCUMENT_BYTES_MAX + 1)
             if len(data) > DOCUMENT_BYTES_MAX:
-                raise DefinitionError(f"is larger than {DOCUMENT_BYTES_MAX >> 20} MB", file=self.name)
+                raise DefinitionError(f"this file is larger than {DOCUMENT_BYTES_MAX >> 20} MB", file=self.name)
         except FileNotFoundError as error:
-            raise DefinitionError("there is no such file", file=self.name) from error
+            raise DefinitionError("this file does not exist", file=self.name) from error
         except OSError as error:
-            raise DefinitionError(f"cannot be read: {str(error).splitlines()[0]}", file=self.name) from error
+            raise DefinitionError(
+                f"this file cannot be read: {str(error).splitlines()[0]}", file=self.name
+            ) from error
         return data
 
     def write(self, data: bytes) -> None:
@@ -197,10 +203,10 @@ def read_manifest(place: Place) -> tuple[Manifest, str]:
     file = place.child(NAME)
     if not file.exists():
         if not place.exists():
-            raise DefinitionError("there is no such export", file=place.name)
+            raise DefinitionError("this export does not exist", file=place.name)
         raise DefinitionError(
-            f"{place.name} has no {NAME}: no export, or its collection has not ended",
-            hint="end the collection first; it continues where it stopped",
+            f"{place.name} has no {NAME}, so it is not an export or its collection is not finished",
+            hint="run the collection again; it continues where it stopped",
         )
     data = file.read()
     return decode_manifest(data, file.name), fingerprint_of(data)

@@ -85,7 +85,7 @@ class _Reconciliation:
         self._has_logs = left.has_logs or right.has_logs
 
     def run(self) -> Outcome:
-        self._say("comparing fingerprints of both sides")
+        self._say("comparing the fingerprints of both sides")
         self._fold()
         self._names = self._endpoints_by_id()
         tallies = {self._key(row): Tally.of(row) for row in self._script.rows("endpoints")}
@@ -94,7 +94,7 @@ class _Reconciliation:
         spans: tuple[Interval, ...] = ()
         samples: tuple[Sample, ...] = ()
         if work.plan != "fingerprints":
-            self._say(f"reading in detail {work.rows_drilled:,} of {counted(work.rows, 'message')}")
+            self._say(f"reading {work.rows_drilled:,} of {counted(work.rows, 'message')} in detail")
             self._drill(tallies, work)
             self._explain(tallies)
             is_few = sum(tally.differences for tally in tallies.values()) <= _FEW
@@ -144,7 +144,7 @@ class _Reconciliation:
         """The endpoint of a row."""
         if row["endpoint_id"] not in self._names:
             raise DefinitionError(
-                "there are messages of an endpoint that no manifest names", hint="collect both again"
+                "an export has messages of an endpoint that no manifest names", hint="collect both sites again"
             )
         return self._names[row["endpoint_id"]]
 
@@ -158,8 +158,9 @@ class _Reconciliation:
             told = side.manifest.rows_of(self._services)
             if read != told:
                 raise ComputationFailed(
-                    f"{read:,} of {counted(told, 'message')} of {side.manifest.site} were read, so nothing is judged",
-                    hint=f"copy {side.place.name} again; if it stays so, {self._engine.name} cannot read its files",
+                    f"{read:,} of {counted(told, 'message')} of {side.manifest.site} were read, "
+                    "so no verdict is possible",
+                    hint=f"copy {side.place.name} again; if this repeats, {self._engine.name} cannot read the files",
                 )
 
     def _plan(self, tallies: dict[EndpointKey, Tally]) -> Work:

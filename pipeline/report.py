@@ -28,17 +28,17 @@ CLASSES = ("missing", "extra", "duplicate", "changed")
 
 # Reasons why a message that only one site has is not necessarily lost.
 WHYS = {
-    "in-replication": "queued for the mate when it was read",
-    "moved": "the other site holds it in another endpoint of the service",
-    "dead-lettered": "the other site moved it to another endpoint, as it may be moved to the dead message queue",
-    "expired": "it had expired when the other site was read",
-    "after-snapshot": "spooled after the other site was read",
-    "aged-out": "below every number of its publisher in the other site's log: it may have been there",
-    "undecided": "about as old as the other site's log, which has nothing of its publisher: it may have been there",
-    "topic-absent": "the other site's log has nothing of the topic: is it logged there?",
+    "in-replication": "each message was queued for the mate when this site was read",
+    "moved": "the other site holds each message in another endpoint of the service",
+    "dead-lettered": "the other site moved each message to another endpoint, perhaps to the dead message queue",
+    "expired": "each message had expired when the other site was read",
+    "after-snapshot": "each message was spooled after the other site was read",
+    "aged-out": "the other site's log has only higher numbers of the publisher, so it may have had each message",
+    "undecided": "each message is about as old as the other site's log, which has nothing of the publisher but may have had it",
+    "topic-absent": "the other site's log has no message of the topic; check that the other site logs the topic",
     "not-dumped": "the other site's SOW of this topic was not dumped",
-    "consumed-between": "at the head of its endpoint, which the other site gave to be read later: may be consumed",
-    "consumed-unpropagated": "at the head of its endpoint: may be consumed at the active site, not reported yet",
+    "consumed-between": "each message was at the head of its endpoint and may be consumed; the other site was read later",
+    "consumed-unpropagated": "the active site may have consumed each message and not reported that yet",
 }
 
 
@@ -264,7 +264,9 @@ def decode_report(data: bytes, file: str) -> Report:
     except ValidationError as error:
         first = error.errors()[0]
         where = ".".join(str(part) for part in first["loc"]) or "document"
-        raise DefinitionError(f"not a report of a reconciliation: {where}: {first['msg']}", file=file) from error
+        raise DefinitionError(
+            f"this file is not a report of a reconciliation: {where}: {first['msg']}", file=file
+        ) from error
     if not report.is_intact():
         raise DefinitionError("the report was altered after it was written", file=file, hint="reconcile again")
     return report

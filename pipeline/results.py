@@ -20,7 +20,7 @@ from pipeline.leavings import make, remove, sweep
 from pipeline.places import Place
 
 REPORT = "report.json"
-_ELSEWHERE = "make room on its disk, or give another directory with --out"
+_ELSEWHERE = "free space on the disk, or give another directory with --out"
 # The system's error messages when a file cannot grow.
 _FULL = re.compile("No space left on device|File too large|Disk quota exceeded", re.IGNORECASE)
 
@@ -45,7 +45,7 @@ def check_free(name: str) -> Place:
     place = Place.of(name)
     if not place.is_local:
         if place.child(REPORT).exists():
-            raise DefinitionError(f"{name} holds a result already", hint="choose another place")
+            raise DefinitionError(f"{name} already holds a result", hint="choose another place")
         return place
     if place.exists() and not _is_empty_directory(place.local):
         raise DefinitionError(f"{name} exists already", hint="choose another directory")

@@ -30,12 +30,17 @@ _PRIVATE_FILE, _PRIVATE_DIRECTORY = 0o600, 0o700
 COLUMNS: tuple[tuple[str, pa.DataType, bool, str], ...] = (
     ("run", pa.string(), False, "the run"),
     ("seq", pa.int64(), False, "the record's number in its run, from 1"),
-    ("at", pa.timestamp("us", tz="UTC"), False, "when it was recorded"),
-    ("stored_at", pa.float64(), False, "the same as it is stored, in seconds since the epoch: the hash is of this"),
-    ("lane", pa.string(), True, "the service; empty for what concerns the whole run"),
-    ("kind", pa.string(), False, "what kind of event"),
-    ("step", pa.string(), True, "the step it belongs to, if any"),
-    ("simulated", pa.bool_(), False, "was the run a simulation"),
+    ("at", pa.timestamp("us", tz="UTC"), False, "when the event was recorded"),
+    (
+        "stored_at",
+        pa.float64(),
+        False,
+        "the same time as stored, in seconds since the epoch; the hash covers this value",
+    ),
+    ("lane", pa.string(), True, "the service; empty for events of the whole run"),
+    ("kind", pa.string(), False, "the kind of event"),
+    ("step", pa.string(), True, "the step of the event, if any"),
+    ("simulated", pa.bool_(), False, "whether the run was a simulation"),
     ("event", pa.string(), False, "the whole event, as JSON"),
     ("hash", pa.string(), False, "the record's link in the hash chain"),
     ("signature", pa.string(), True, "key and value of the signature on the record, as JSON; empty without one"),
@@ -78,12 +83,18 @@ def read_run(file: Place) -> list[dict[str, Any]]:
             table = pq.read_table(stream)
     except (pa.ArrowException, OSError) as error:
         raise DefinitionError(
-            f"not a whole Parquet file: {str(error).splitlines()[0]}", file=file.name, hint="export the run again"
+            f"this file is not a complete Parquet file: {str(error).splitlines()[0]}",
+            file=file.name,
+            hint="export the run again",
         ) from error
     for field in SCHEMA:
         found = table.schema.get_field_index(field.name)
         if found < 0 or table.schema.field(found).type != field.type:
-            what = "is missing" if found < 0 else f"is {table.schema.field(found).type}, and must be {field.type}"
+            what = (
+                "is missing"
+                if found < 0
+                else f"has the type {table.schema.field(found).type}, but must have {field.type}"
+            )
             raise DefinitionError(f"column {field.name} {what}", file=file.name, hint="export the run again")
     stored = table.drop_columns(["at"]).rename_columns({"stored_at": "at"})
     rows: list[dict[str, Any]] = stored.to_pylist()

@@ -204,7 +204,7 @@ def _check_answers(url: str) -> None:
     except (OSError, ValueError) as error:
         raise ComputationFailed(
             f"no Spark Connect server answers at {url}: {getattr(error, 'strerror', None) or error}",
-            hint="is it started, and may this machine reach it?",
+            hint="check that the server is started and that this machine can reach it",
         ) from error
 
 
@@ -222,7 +222,7 @@ def _remote_session(url: str, settings: SparkSettings) -> Iterator[SparkSession]
     except (PySparkException, OSError, RuntimeError) as error:
         raise ComputationFailed(
             f"no Spark Connect server answers at {url}: {(str(error) or type(error).__name__).splitlines()[0]}",
-            hint="is it started, and may this machine reach it?",
+            hint="check that the server is started and that this machine can reach it",
         ) from error
     try:
         with spark_faults():
@@ -339,4 +339,4 @@ def _reason(log: IO[bytes], error: Exception) -> str:
 def _hint(settings: SparkSettings) -> str:
     if settings.is_local:
         return f"memory is set to {settings.memory}, scratch space to {settings.scratch or tempfile.gettempdir()}"
-    return f"is the cluster at {settings.master} there, and can it reach this machine?"
+    return f"check that the cluster at {settings.master} runs and that it can reach this machine"

@@ -51,7 +51,7 @@ class Side:
         manifest, fingerprint = read_manifest(place)
         for file in manifest.files:
             if file.of_service is None:
-                raise DefinitionError("the manifest does not say whose messages it has", file=file.path)
+                raise DefinitionError("the manifest does not say which service this file belongs to", file=file.path)
         is_near = place.is_local or sum(file.bytes for file in manifest.files) <= _DIGESTS_ELSEWHERE_BYTES
         footers = check_files(place, manifest.files, digests=is_near)
         is_digested = is_near and all(file.sha256 is not None for file in manifest.files)
@@ -117,18 +117,20 @@ def _check_apart(place: Place, manifest: Manifest) -> None:
             other = seen.setdefault((file.of_service, file.sha256), file.path)
             if other != file.path:
                 raise DefinitionError(
-                    f"the same as {other}, so its messages would count twice",
+                    f"this file is the same as {other}, so its messages would count twice",
                     file=place.child(file.path).name,
-                    hint="collect it again",
+                    hint="collect the export again",
                 )
 
 
 def check_pair(left: Side, right: Side) -> None:
     """Raises ``DefinitionError`` for two exports that cannot be compared."""
     if left.manifest.site == right.manifest.site:
-        raise DefinitionError(f"both exports are of site {left.manifest.site}", hint="give one of each site")
+        raise DefinitionError(f"both exports are of site {left.manifest.site}", hint="give one export of each site")
     if not common_services(left, right):
-        raise DefinitionError("the two exports have no service in common", hint="collect the same services at both")
+        raise DefinitionError(
+            "the two exports have no service in common", hint="collect the same services at both sites"
+        )
 
 
 def common_services(left: Side, right: Side) -> list[str]:

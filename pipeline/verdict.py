@@ -61,7 +61,7 @@ def judge(endpoints: Sequence[EndpointReport], known: Circumstances) -> tuple[Ve
     unread = (_unread(partial),) if partial else ()
     unresolved = [one for one in endpoints if one.unresolved]
     if unresolved:
-        why = f"the fingerprints of {_named(unresolved)} differ, and which messages do was not found"
+        why = f"the fingerprints of {_named(unresolved)} differ, but the messages that differ were not found"
         return "unknown", (why, *unread)
     if not apart:
         return ("unknown", unread) if partial else ("safe", ("both sites hold the same messages in every endpoint",))
@@ -70,10 +70,12 @@ def judge(endpoints: Sequence[EndpointReport], known: Circumstances) -> tuple[Ve
         verdict, why = _judge_kept(kept)
         return verdict, (why, *unread)
     if known.was_interrupted:
-        why = f"{_named(apart)} differ, and replication stopped queueing at some time, so their age proves nothing"
+        why = f"{_named(apart)} differ, and replication stopped queueing at some time, so message ages prove nothing"
         return "not-safe", (*unread, why)
     if known.failover_at is None:
-        why = f"{_named(apart)} differ, and when the fail-over was is not known, so their age cannot be judged"
+        why = (
+            f"{_named(apart)} differ, and the time of the fail-over is unknown, so the age of messages proves nothing"
+        )
         return "unknown", (*unread, why)
     if known.is_clock_off:
         return "unknown", (*unread, f"{clocks_apart(known)}, so the age of messages proves nothing")
@@ -83,7 +85,9 @@ def judge(endpoints: Sequence[EndpointReport], known: Circumstances) -> tuple[Ve
         return "not-safe", (*(_why_not(one, known) for one in old[:_NAMED_MAX]), *_more(old), *unread)
     if partial:
         return "unknown", unread
-    reasons = [f"in every endpoint that differs the oldest message was spooled after {iso(threshold)}, the fail-over"]
+    reasons = [
+        f"in every endpoint that differs, the oldest message was spooled after the fail-over at {iso(threshold)}"
+    ]
     if known.was_interrupted is None:
         reasons.append("assumed: replication was never disabled or suspended")
     return "safe", tuple(reasons)
@@ -94,20 +98,24 @@ def clocks_apart(known: Circumstances) -> str:
     assert known.clocks is not None  # called only if the clocks are off
     later = "later" if known.clocks.at_least_s > 0 else "earlier"
     seconds = f"{abs(known.clocks.at_least_s):,.1f} s"
-    return f"the right site spooled every message that both have at least {seconds} {later} than the left"
+    return f"the right site spooled all common messages at least {seconds} {later} than the left site"
 
 
 def _judge_kept(apart: Sequence[EndpointReport]) -> tuple[Verdict, str]:
     """The verdict on logs and SOW topics that differ. Only the log of a SOW can show a loss in the SOW."""
     worse = [one for one in apart if one.kind != SOW and _is_worse(one)]
     if worse:
-        return "not-safe", f"{_named(worse)} differ, and neither time nor the age of the logs explains it"
+        return (
+            "not-safe",
+            f"{_named(worse)} differ, and neither time nor the age of the logs explains the differences",
+        )
     absent = [one for one in apart if _ABSENT in one.missing.by_why or _ABSENT in one.extra.by_why]
     if absent:
-        return "unknown", f"one site's log has nothing of {_named(absent)}: is it logged there?"
+        return "unknown", f"the log of one site has no message of {_named(absent)}; check that the site logs this"
     return (
         "unknown",
-        f"{_named(apart)} differ, which time or the age of the logs may explain; dump both at a calm moment",
+        f"{_named(apart)} differ, perhaps only because of time or the age of the logs; "
+        "dump both sites again at a calm time",
     )
 
 
@@ -130,22 +138,24 @@ def _oldest(endpoint: EndpointReport) -> float:
 
 def _why_not(endpoint: EndpointReport, known: Circumstances) -> str:
     """What would happen to this endpoint's messages from before the fail-over."""
-    parts = [f"{endpoint.kind} {endpoint.name}: its oldest message is of {iso(_oldest(endpoint))}"]
+    parts = [f"the oldest message of {endpoint.kind} {endpoint.name} is from {iso(_oldest(endpoint))}"]
     if known.active is not None:
         only_active, only_restored = endpoint.extra, endpoint.missing
         if known.active == "left":
             only_active, only_restored = only_restored, only_active
         if only_active.messages:
-            parts.append(f"{only_active.messages:,} are at the active site only and would be lost")
+            parts.append(f"{only_active.messages:,} messages are at the active site only and would be lost")
         if only_restored.messages:
-            parts.append(f"{only_restored.messages:,} are at the restored site only and would be delivered there")
+            parts.append(
+                f"{only_restored.messages:,} messages are at the restored site only and would be delivered there"
+            )
     return ", ".join(parts)
 
 
 def _unread(endpoints: Sequence[EndpointReport]) -> str:
     if any(False in (one.left.is_whole, one.right.is_whole) for one in endpoints):
         return f"{_named(endpoints)} were not read in full at both sites"
-    return f"{_named(endpoints)} did not report how much they hold, so whether all was read is not known"
+    return f"{_named(endpoints)} did not report how many messages they hold, so messages may be unread"
 
 
 def _named(endpoints: Sequence[EndpointReport]) -> str:
@@ -169,9 +179,9 @@ def recovery_point(endpoints: Sequence[EndpointReport], known: Circumstances) ->
     """
     endpoints = [one for one in endpoints if one.kind != SOW]
     if known.active is None:
-        return Rpo(how="unknown", reasons=("which site is active is not known",))
+        return Rpo(how="unknown", reasons=("the active site is unknown",))
     if known.failover_at is None:
-        return Rpo(how="unknown", reasons=("when the fail-over was is not known",))
+        return Rpo(how="unknown", reasons=("the time of the fail-over is unknown",))
     only_there = [one.extra if known.active == "left" else one.missing for one in endpoints]
     low = sum(one.before_failover.get(NO_WHY, 0) for one in only_there)
     partial = [one for one in endpoints if not is_read(one)]
@@ -180,23 +190,29 @@ def recovery_point(endpoints: Sequence[EndpointReport], known: Circumstances) ->
         return Rpo(how="unknown", low=sure, reasons=(_unread(partial),))
     absent = sum(one.before_failover.get(_ABSENT, 0) for one in only_there)
     if absent:
-        why = f"{absent:,} are of a topic of which the active site's log has nothing: is it logged there?"
+        why = (
+            f"{absent:,} messages are of a topic that the active site's log does not have; "
+            "check that the active site logs the topic"
+        )
         return Rpo(how="unknown", low=low, reasons=(why,))
     gave_up = [one.right if known.active == "left" else one.left for one in endpoints]
     threshold = known.failover_at + known.clock_skew_s
     if not any(one.oldest_at is not None and one.oldest_at <= threshold for one in gave_up):
         # docs/sources/solace-procedure.md, fail-back: a message spool that could not be recovered is empty. It looks
         # like a spool whose messages were consumed.
-        why = "the site that gave up holds nothing of before the fail-over: consumed, or its message spool was lost"
+        why = (
+            "the restored site holds no message from before the fail-over: "
+            "all were consumed, or its message spool was lost"
+        )
         return Rpo(how="unknown", reasons=(why,))
     if known.is_clock_off:
-        why = f"{clocks_apart(known)}, so which are of before the fail-over is not known"
+        why = f"{clocks_apart(known)}, so it is unknown which messages are from before the fail-over"
         return Rpo(how="unknown", reasons=(why,))
     perhaps: Counter[str] = Counter()
     for why, text in _PERHAPS.items():
         perhaps[text] += sum(one.before_failover.get(why, 0) for one in only_there)
     silent = sum(one.may_have_expired for one in only_there)
-    perhaps["may have expired at the active site: when they expire was not reported"] += silent
+    perhaps["may have expired at the active site, because their expiration time was not reported"] += silent
     reasons = tuple(f"{number:,} {text}" for text, number in perhaps.items() if number)
     if not reasons:
         return Rpo(how="proven", low=low, high=low, reasons=("every message of both sites was compared",))

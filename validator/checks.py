@@ -82,7 +82,10 @@ def txlog(case: Case) -> Verdict | None:
     topic, _, target = case.names
     at = case.link.target.log.at if case.link.target.log else case.link.target.at
     if logged is None:
-        message = f"whether {topic} is in the transaction log of {target} depends on an expression we cannot read"
+        message = (
+            f"it is unknown whether {topic} is in the transaction log of {target}, "
+            "because an expression cannot be read"
+        )
         return Verdict(Check.TXLOG, message, at, is_decided=False)
     return Verdict(Check.TXLOG, f"{topic} is not in the transaction log of {target}", at)
 
@@ -95,9 +98,12 @@ def replicate(case: Case) -> Verdict | None:
     ways = case.fabric.ways_back(case.link)
     at = ways[0].at if ways else case.link.target.at
     if any(case.target.carriers[way].is_uncertain(case.topic) for way in ways):
-        message = f"whether {target} replicates {topic} back to {source} depends on an expression we cannot read"
+        message = (
+            f"it is unknown whether {target} replicates {topic} back to {source}, "
+            "because an expression cannot be read"
+        )
         return Verdict(Check.REPLICATE, message, at, is_decided=False)
-    why = "" if ways else f", and has no destination that leads to {source}"
+    why = "" if ways else f", because it has no destination that leads to {source}"
     return Verdict(Check.REPLICATE, f"{target} does not replicate {topic} back to {source}{why}", at)
 
 
@@ -106,7 +112,7 @@ def sow(case: Case) -> Verdict | None:
     if case.source.sow(case.topic) is None or case.target.sow(case.topic) is not None:
         return None
     topic, source, target = case.names
-    return Verdict(Check.SOW, f"{topic} is a SOW topic on {source} and not on {target}", case.link.target.at)
+    return Verdict(Check.SOW, f"{topic} is a SOW topic on {source} but not on {target}", case.link.target.at)
 
 
 def keys(case: Case) -> Verdict | None:
@@ -117,13 +123,13 @@ def keys(case: Case) -> Verdict | None:
     topic, source, target = case.names
     there = case.target.sow(case.topic)
     if there is None:
-        message = f"{topic} has keys on {source}, and is no SOW topic on {target}"
+        message = f"{topic} has keys on {source} but is not a SOW topic on {target}"
         return Verdict(Check.KEYS, message, case.link.target.at)
     if here.keys == there.keys:
         return None
     if not case.assumptions.key_order_matters and sorted(here.keys) == sorted(there.keys):
         return None
-    message = f"{topic} has the keys {_listed(here.keys)} on {source} and {_listed(there.keys)} on {target}"
+    message = f"{topic} has the keys {_listed(here.keys)} on {source} but {_listed(there.keys)} on {target}"
     return Verdict(Check.KEYS, message, there.at)
 
 
@@ -136,11 +142,11 @@ def queue(case: Case) -> Verdict | None:
     there = case.target.queue(case.topic)
     if there is None:
         local = case.target.local_queue(case.topic)
-        what = "is a LocalQueue, which is not replicated, on" if local else "is no queue on"
-        message = f"{topic} is a {here.kind} on {source} and {what} {target}"
+        what = "is a LocalQueue, which is not replicated, on" if local else "is not a queue on"
+        message = f"{topic} is a {here.kind} on {source} but {what} {target}"
         return Verdict(Check.QUEUE, message, local.at if local else case.link.target.at)
     if case.assumptions.queue_needs_same_kind and here.kind != there.kind:
-        return Verdict(Check.QUEUE, f"{topic} is a {here.kind} on {source} and a {there.kind} on {target}", there.at)
+        return Verdict(Check.QUEUE, f"{topic} is a {here.kind} on {source} but a {there.kind} on {target}", there.at)
     return None
 
 
@@ -158,7 +164,7 @@ def queue_underlying(case: Case) -> Verdict | None:
         return Verdict(Check.QUEUE_UNDERLYING, message, case.link.target.at)
     if (here.underlying, here.filter) == (there.underlying, there.filter):
         return None
-    message = f"the queue {topic} takes {_basis(here)} on {source} and {_basis(there)} on {target}"
+    message = f"the queue {topic} is based on {_basis(here)} on {source} but on {_basis(there)} on {target}"
     return Verdict(Check.QUEUE_UNDERLYING, message, there.at)
 
 
@@ -177,7 +183,7 @@ def queue_passthrough(case: Case) -> Verdict | None:
         if passed is False:
             message = f"{target} does not pass the queue {topic} from group {group} through to {to}"
             return Verdict(Check.QUEUE_PASSTHROUGH, message, at, culprit=relay.destination)
-        message = f"whether {target} passes the queue {topic} from group {group} through to {to} is unknown"
+        message = f"it is unknown whether {target} passes the queue {topic} from group {group} through to {to}"
         undecided = Verdict(Check.QUEUE_PASSTHROUGH, message, at, is_decided=False, culprit=relay.destination)
     return undecided
 
@@ -196,7 +202,8 @@ def replicate_filter(case: Case) -> Verdict | None:
             message = f"several Topic entries with different filters match {topic}; how AMPS combines them is unknown"
             return Verdict(Check.REPLICATE_FILTER, message, at, is_decided=False, culprit=relay.destination)
         message = (
-            f"{source} filters {topic} by {_filter(here)}, {target} replicates it back with {_filter(relay.filters)}"
+            f"{source} filters {topic} by {_filter(here)}, "
+            f"but {target} replicates it back with {_filter(relay.filters)}"
         )
         return Verdict(Check.REPLICATE_FILTER, message, at, culprit=relay.destination)
     return None

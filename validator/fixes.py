@@ -187,7 +187,7 @@ def _either(case: Case, where: str) -> str:
     made. Both changes together would swap the difference."""
     if not case.fabric.ways_back(case.link):
         return where
-    return f"{where}: either this, or the opposite change in {case.link.source.name}, not both"
+    return f"{where}: make either this change or the opposite change in {case.link.source.name}, but not both"
 
 
 def _one_filter(case: Case) -> str:

@@ -37,7 +37,9 @@ def read_all(
     """
     files = list(dict.fromkeys(file for path in paths for file in _files(Path(path))))
     if not files:
-        raise DefinitionError("no AMPS configuration to validate", hint="name files, or a folder that has some")
+        raise DefinitionError(
+            "no AMPS configuration was given", hint="give configuration files, or a folder that has them"
+        )
     instances: list[Instance] = []
     problems: list[DefinitionError] = []
     for file in files:

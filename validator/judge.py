@@ -24,15 +24,15 @@ UNKNOWN = "the configurations do not show whether AMPS refuses the link {link}"
 
 # The consequence when AMPS makes the link because the check is excluded ("Replication Configuration Validation").
 GIVES_UP: Mapping[Check, str] = {
-    Check.TXLOG: "{target} does not log {topic}: it can neither replay it, nor pass it on, nor base a queue on it",
-    Check.REPLICATE: "what is published to {topic} on {target} never reaches {source}: after a fail-over to {target} "
-    "and back it is missing",
-    Check.SOW: "{target} keeps no current values of {topic}: a query that {source} answers finds nothing there",
-    Check.CASCADE: "an instance behind {target} may hold other messages of {topic} than {source}, and {source} does "
-    "not receive them",
+    Check.TXLOG: "{target} does not log {topic}, so it cannot replay it, pass it on or base a queue on it",
+    Check.REPLICATE: "messages published to {topic} on {target} never reach {source}, so they are missing after a "
+    "fail-over to {target} and back",
+    Check.SOW: "{target} keeps no current values of {topic}, so a query there finds nothing, but {source} answers it",
+    Check.CASCADE: "an instance behind {target} may hold messages of {topic} that {source} does not have, and "
+    "{source} does not receive them",
     Check.QUEUE: "the queue {topic} does not work",
-    Check.KEYS: "the same messages make other records of {topic} on {target} than on {source}",
-    Check.REPLICATE_FILTER: "{target} sends back another part of {topic} than it was sent",
+    Check.KEYS: "the same messages make different records of {topic} on {target} and on {source}",
+    Check.REPLICATE_FILTER: "{target} does not send back the same part of {topic} that it received",
     Check.QUEUE_PASSTHROUGH: "a message of the queue {topic} may become undeliverable when a connection is down "
     "or an instance is added",
     Check.QUEUE_UNDERLYING: "the queue {topic} does not hold the same messages on {source} and {target}",
@@ -72,7 +72,7 @@ def _unneeded(fabric: Fabric, needed: set[tuple[ReplicatedTopic, Check]]) -> Ite
             if useless and entry not in told:
                 told.add(entry)
                 topic = Topic(entry.name or ".*", entry.message_type)
-                message = f"{', '.join(useless)} excluded for {topic.name}, and would pass"
+                message = f"the exclusion of {', '.join(useless)} for {topic.name} is not needed"
                 xml = topic_entry(
                     entry.name, entry.message_type, filter=entry.filter, excluded=entry.excluded - set(useless)
                 )
@@ -117,7 +117,7 @@ def _consequence(level: Level, link: Link, topic: Topic, verdict: Verdict) -> st
         case Level.RISK:
             return f"AMPS makes the link: {gives_up(verdict.check, link, topic.name)}"
         case _:
-            return "AMPS makes the link; with nothing but cascade excluded anywhere the fabric fully meets the rules"
+            return "AMPS makes the link; a fabric that excludes only cascade fully meets the rules"
 
 
 def gives_up(check: Check, link: Link, topic: str) -> str:

@@ -76,7 +76,7 @@ class ValidationFinding(_Strict):
     topic: str | None = None
     message_type: str | None = None
     message: str = Field(description="what is wrong, in one sentence")
-    consequence: str = Field(default="", description="what AMPS does, or what follows")
+    consequence: str = Field(default="", description="what AMPS does, or the effect of the problem")
     excluded: bool = Field(default=False, description="ExcludeValidation switches this check off for the topic")
     source_at: Spot | None = None
     destination_at: Spot | None = None
@@ -107,7 +107,9 @@ class Suggestion(_Strict):
     add: tuple[str, ...] = Field(description="the checks to exclude in addition")
     because: tuple[str, ...]
     gives_up: tuple[str, ...]
-    also_relaxes: tuple[str, ...] = Field(default=(), description="topics of the same entry that did not need it")
+    also_relaxes: tuple[str, ...] = Field(
+        default=(), description="topics of the same entry that do not need the exclusion"
+    )
     fix: Fix
 
 
@@ -149,7 +151,7 @@ class ValidationReport(_Strict):
     links: tuple[Edge, ...]
     topics: int = Field(description="how many topics are known by name in the whole fabric")
     findings: tuple[ValidationFinding, ...]
-    assumptions: Mapping[str, Any] = Field(description="what was assumed where 60East documents nothing")
+    assumptions: Mapping[str, Any] = Field(description="the assumptions where 60East documents nothing")
     suggestions: tuple[Suggestion, ...] | None = None
     plan: tuple[PlanStep, ...] | None = None
     plan_refused: str | None = Field(default=None, description="why there is no plan although one was asked for")

@@ -31,7 +31,7 @@ def suggestions(fabric: Fabric) -> tuple[Suggestion, ...]:
     intended = set(fabric.options.intended)
     for name in sorted(intended):
         if name not in fabric.directory.by_name:
-            raise DefinitionError(f"the instance {name}, whose asymmetry is meant, was not given")
+            raise DefinitionError(f"the instance {name}, which is intended to be asymmetric, was not given")
     search = _Search(fabric)
     search.failing(link for link in fabric.links if not intended or _touches(link, intended))
     search.cascading(intended)

@@ -65,7 +65,9 @@ def _with_plan(
     report: ValidationReport, before: Sequence[Instance], after: Sequence[Instance], options: ValidateOptions
 ) -> ValidationReport:
     plan = rolling_plan(before, after, options)
-    refused = "AMPS would refuse links of the configurations to change to: fix them first" if plan is None else None
+    refused = (
+        "AMPS would refuse links of the new configurations; fix these configurations first" if plan is None else None
+    )
     return report.model_copy(update={"plan": plan, "plan_refused": refused})
 
 

@@ -33,7 +33,7 @@ from pipeline.rows import LOG, EndpointKey, Message, digest_of
 
 # The fields of a message that no dump reports.
 UNKNOWN = ("replicated", "redeliveries", "expires_at", "dmq_eligible", "priority")
-NO_TIME = "its time is not there, or not in UTC"
+NO_TIME = "the entry has no time, or its time is not in UTC"
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,7 +144,7 @@ class _Collection:
                     if self._uncommitted >= self._job.rows_a_commit and dump.sow is None:
                         self._commit(self._found.mark(number, text.offset, found))
         except OSError as error:
-            raise DefinitionError(f"cannot be read: {error.strerror or error}", file=name) from error
+            raise DefinitionError(f"this dump cannot be read: {error.strerror or error}", file=name) from error
         remark = remark_on(text.total, found)
         if remark is not None:
             self._quarantine.remark(name, remark)

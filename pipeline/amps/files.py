@@ -16,8 +16,8 @@ from pipeline.places import Place
 
 _BUFFER_BYTES = 1 << 20
 
-CUT_OFF = "the dump has no end: it was cut off, or is still being written"
-OTHER_TOTAL = "the dump says that there are {told:,}, and {found:,} were read"
+CUT_OFF = "the end of the dump is missing: the dump was cut off or is still being written"
+OTHER_TOTAL = "the dump reports {told:,} records, but {found:,} were read"
 
 
 def open_dump(name: str) -> IO[bytes]:
@@ -32,7 +32,7 @@ def pieces_of(text: JournalDump | SowDump) -> Iterator[Entry | SowRecord | Quara
     try:
         yield from text
     except (EOFError, BadGzipFile, zlib.error) as error:
-        yield Quarantined(text.offset, 0, f"the packed text is damaged from this place: {error}", b"")
+        yield Quarantined(text.offset, 0, f"the compressed text is damaged from this position on: {error}", b"")
 
 
 def remark_on(told: int | None, found: int) -> str | None:

@@ -24,7 +24,7 @@ def findings_of_sow(
     names = (report.left.log.name, report.right.log.name)
     for topic in sorted({*left.instance.sow} ^ {*right.instance.sow}):
         have, lack = names if topic in left.instance.sow else reversed(names)
-        text = f"{topic}: there is a SOW dump of {have} and none of {lack}: not compared with each other"
+        text = f"{topic} is not compared, because {have} has a SOW dump of it but {lack} does not"
         yield Finding(level=Level.UNKNOWN, code="sow-no-dump", message=text)
     for topic in sorted({*left.instance.sow} & {*right.instance.sow}):
         yield from _of_definitions(topic, left, right, other_keys.get(topic, 0))
@@ -32,7 +32,7 @@ def findings_of_sow(
         for which, counts in (
             (f"only in {names[0]}", one.only_left),
             (f"only in {names[1]}", one.only_right),
-            ("of other content", one.differing),
+            ("with other content", one.differing),
         ):
             for cause, count in sorted(counts.items()):
                 text = f"{one.topic} ({one.message_type}): {counted(count, 'record')} {which}: {CAUSES[cause]}"
@@ -43,15 +43,14 @@ def _of_instance(side: InstanceReport) -> Iterator[Finding]:
     yield from findings_of_log(side.log)
     yield from findings_of_unread(side.unread, side.unread_pieces)
     if not side.log.files:
-        text = f"{side.log.name}: there are no journal dumps, so nothing can be rebuilt, and little explained"
+        text = f"{side.log.name}: no journal dumps were given, so no SOW can be rebuilt"
         yield Finding(level=Level.UNKNOWN, code="journal-none", message=text)
     for topic in side.topics:
         label = f"{side.log.name}: {topic.topic} ({topic.message_type})"
         if not topic.is_rebuilt:
-            text = (
-                f"{label}: not rebuilt: {'its keys are not known' if not topic.keys else 'its keys cannot be read'}"
-            )
-            hint = "name them with --keys TOPIC.TYPE=/FIELD" if not topic.keys else ""
+            why = "its keys are unknown" if not topic.keys else "its keys cannot be read"
+            text = f"{label}: the SOW was not rebuilt, because {why}"
+            hint = "name the keys with --keys TOPIC.TYPE=/FIELD" if not topic.keys else ""
             yield Finding(level=Level.UNKNOWN, code="sow-not-rebuilt", message=text, hint=hint)
         if topic.keyless and topic.is_rebuilt and topic.keys:
             yield _of_keyless(label, topic)
@@ -59,15 +58,15 @@ def _of_instance(side: InstanceReport) -> Iterator[Finding]:
             # docs/sources/amps.md, 9.8: a record may normally exist longer than its message in the log. It is a problem
             # only if the SOW is lost.
             level = Level.NOTE if cause == "aged-out" else _level(cause)
-            which = f"{counted(count, 'record is', 'records are')} not what the log makes of"
-            text = f"{label}: {which} {'it' if count == 1 else 'them'}: {CAUSES[cause]}"
+            which = f"{counted(count, 'record differs', 'records differ')} from the SOW that was rebuilt from the log"
+            text = f"{label}: {which}: {CAUSES[cause]}"
             yield Finding(level=level, code=f"sow-log-{cause}", message=text)
 
 
 def _of_keyless(label: str, topic: KeptTopic) -> Finding:
     """The finding for messages without any field of the key. If no message has the key, its name is wrong."""
     fields = " and ".join(topic.keys or ())
-    has = f"; the first has: {topic.fields}" if topic.fields else ""
+    has = f"; the first of these messages has the fields {topic.fields}" if topic.fields else ""
     if topic.keyless == topic.messages:
         text = f"{label}: no message has {fields}{has}"
         hint = f"name the key with --keys {topic.topic}.{topic.message_type}=/FIELD"
@@ -80,13 +79,18 @@ def _of_definitions(topic: Topic, left: SowSide, right: SowSide, other_keys: int
     one, other = left.keys_of(topic), right.keys_of(topic)
     if one and other and one.fields != other.fields:
         text = (
-            f"{topic}: the keys are {', '.join(one.fields)} at one instance, {', '.join(other.fields)} at the other"
+            f"{topic} has the keys {', '.join(one.fields)} at one instance and {', '.join(other.fields)} at the other"
         )
-        yield Finding(level=Level.ERROR, code="sow-keys-differ", message=text, hint="failover validate checks this")
+        yield Finding(
+            level=Level.ERROR,
+            code="sow-keys-differ",
+            message=text,
+            hint="`failover validate` checks the keys of both instances",
+        )
     elif other_keys:
         which = counted(other_keys, "record has", "records have")
-        text = f"{topic}: {which} other keys of AMPS's own for the same fields"
-        hint = "are KeyDomain and KeyGenerator the same?"
+        text = f"{topic}: {which} the same key fields but different SowKeys at the two instances"
+        hint = "check that KeyDomain and KeyGenerator are the same at both instances"
         yield Finding(level=Level.WARNING, code="sow-own-keys-differ", message=text, hint=hint)
 
 

@@ -49,7 +49,7 @@ class Instance:
         inside = place.child(JOURNAL)
         files = (inside if inside.is_directory() else place).files()
         if not files:
-            raise DefinitionError("there is no dump in this directory", file=name)
+            raise DefinitionError("this directory has no dumps", file=name)
         return cls(name, tuple(files))
 
     @classmethod
@@ -65,7 +65,9 @@ class Instance:
         journals, sow = place.child(JOURNAL), place.child(SOW)
         if not sow.is_directory():
             raise DefinitionError(
-                f"there is no directory {SOW} in it", file=name, hint=f"it holds {JOURNAL}/… and {SOW}/TOPIC.TYPE.txt"
+                f"this instance has no directory {SOW}",
+                file=name,
+                hint=f"it must have {JOURNAL}/… and {SOW}/TOPIC.TYPE.txt",
             )
         return cls(name, tuple(journals.files()) if journals.is_directory() else (), _sow_dumps(sow))
 
@@ -75,7 +77,7 @@ def check_apart(left: Instance, right: Instance) -> None:
     places = [{*(one.path for one in (*side.journals, *side.sow.values()))} for side in (left, right)]
     for path in sorted(places[0] & places[1]):
         raise DefinitionError(
-            "this dump is on both sides", file=path, hint="give the dumps of one instance, then the other's"
+            "this dump was given for both instances", file=path, hint="give different dumps for the two instances"
         )
 
 
@@ -84,7 +86,7 @@ def _sow_dumps(directory: Place) -> dict[Topic, Place]:
     for file in directory.files():
         topic = topic_of(file.name)
         if topic in dumps:
-            raise DefinitionError(f"a second dump of {topic}", file=file.name)
+            raise DefinitionError(f"this is a second SOW dump of {topic}; keep only one", file=file.name)
         dumps[topic] = file
     return dumps
 
@@ -97,12 +99,12 @@ def topic_of(file: str) -> Topic:
             name = name.removesuffix(ending)
     topic, dot, message_type = name.rpartition(".")
     if not dot or not topic or not message_type:
-        raise DefinitionError("the name of a SOW dump is TOPIC.TYPE.txt, such as orders.json.txt", file=file)
+        raise DefinitionError("the name of a SOW dump must be TOPIC.TYPE.txt, for example orders.json.txt", file=file)
     return Topic(unquote(topic), unquote(message_type))
 
 
 def _existing(name: str) -> Place:
     place = Place.of(name)
     if not place.exists():
-        raise DefinitionError("there is no such file or directory", file=name)
+        raise DefinitionError("this file or directory does not exist", file=name)
     return place

@@ -74,7 +74,9 @@ class JournalDump:
                 into = self.footer if found[1].startswith((b"Total", b"Remaining")) else self.header
                 into[text_of(found[1])] = text_of(found[2]).strip()
             elif line.strip() and not _SEPARATOR.fullmatch(line):
-                yield skipped(lines, [line], lines.offset - len(line), "neither an entry nor a field", _is_border)
+                yield skipped(
+                    lines, [line], lines.offset - len(line), "this line is neither an entry nor a field", _is_border
+                )
 
     @property
     def offset(self) -> int:
@@ -112,7 +114,7 @@ def _fields(lines: Lines, taken: list[bytes]) -> Fields:
         found = _FIELD.fullmatch(line)
         if found is None:
             if line.strip():
-                raise Corrupt("a line that is no field")
+                raise Corrupt("this line is not a field")
             continue
         name = text_of(found[1])
         if name in _LENGTHS:
@@ -125,7 +127,7 @@ def _fields(lines: Lines, taken: list[bytes]) -> Fields:
 def _bracketed(lines: Lines, name: str, value: bytes, fields: Fields) -> bytes | str:
     begun = value.lstrip(b" ")
     if not begun.startswith(b"["):
-        raise Corrupt(f"{name} is not in brackets")
+        raise Corrupt(f"the value of {name} is not in brackets")
     length = number(_texts(fields), _LENGTHS[name])
     if name == "data" and length and begun.rstrip() == b"[]" and _is_field_behind_data(lines):
         return ""  # the dump has no data
@@ -143,11 +145,11 @@ def _entry(fields: Fields, offset: int) -> Entry:
     texts = _texts(fields)
     for name in ("type", "topic", "client name hash"):
         if name not in fields:
-            raise Corrupt(f"there is no field {name}")
+            raise Corrupt(f"the field {name} is missing")
     data = fields.get("data")
     size = number(texts, "msg byte count")
     if size > VALUE_MAX:  # only possible if the dump has no data; otherwise reading the data failed before
-        raise Corrupt(f"a message of {size:,} bytes, which is longer than any message should be ({VALUE_MAX:,})")
+        raise Corrupt(f"the message has {size:,} bytes, but a message may have at most {VALUE_MAX:,} bytes")
     return Entry(
         offset=offset,
         entry=number(texts, "entry"),

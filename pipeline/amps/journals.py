@@ -166,16 +166,16 @@ def _findings(report: JournalsReport) -> list[Finding]:
                 found.append(Finding(level=level, code=f"journal-{why}", message=text))
         if topic.changed:
             which = counted(topic.changed, "message has", "messages have")
-            text = f"{label}: {which} the same identity and other content"
+            text = f"{label}: {which} the same identity but different content"
             found.append(Finding(level=Level.ERROR, code="journal-changed", message=text))
         if topic.duplicates_left or topic.duplicates_right:
             text = f"{label}: {topic.duplicates_left:,} and {topic.duplicates_right:,} entries repeat an identity"
             found.append(Finding(level=Level.ERROR, code="journal-duplicates", message=text))
         if topic.order_breaks or topic.backwards_left or topic.backwards_right:
             text = (
-                f"{label}: a publisher's order differs: right steps back {counted(topic.order_breaks, 'time')}"
-                f" along left, numbers fall {counted(topic.backwards_left, 'time')} in left"
-                f" and {counted(topic.backwards_right, 'time')} in right"
+                f"{label}: the order of a publisher's messages differs: compared with left, right goes back"
+                f" {counted(topic.order_breaks, 'time')}; the numbers fall {counted(topic.backwards_left, 'time')}"
+                f" in left and {counted(topic.backwards_right, 'time')} in right"
             )
             found.append(Finding(level=Level.ERROR, code="journal-order", message=text))
     return found
@@ -186,7 +186,7 @@ def findings_of_log(log: LogReport) -> list[Finding]:
     found = list(findings_of_unread(log.unread, log.unread_pieces))
     if log.other_types:
         counts = ", ".join(f"{count:,} {name}" for name, count in sorted(log.other_types.items()))
-        text = f"{log.name}: entries that are no messages were left aside: {counts}"
+        text = f"{log.name}: some entries are not messages and were not compared: {counts}"
         found.append(Finding(level=Level.NOTE, code="journal-other-types", message=text))
     return found
 
@@ -194,9 +194,9 @@ def findings_of_log(log: LogReport) -> list[Finding]:
 def findings_of_unread(unread: Sequence[Unread], pieces: int) -> Iterator[Finding]:
     """A finding for each dump with unreadable pieces. ``pieces``: the number of unreadable pieces in all dumps."""
     for one in unread:
-        text = f"{counted(one.pieces, 'piece')} could not be read, first: {one.reason}"
+        text = f"{counted(one.pieces, 'piece')} could not be read; the first one: {one.reason}"
         yield Finding(level=Level.UNKNOWN, code="dump-unread", message=text, file=one.file)
     rest = pieces - sum(one.pieces for one in unread)
     if rest:
-        text = f"{counted(rest, 'piece')} of further dumps could not be read; `--out` writes a table of each"
+        text = f"{counted(rest, 'piece')} of further dumps could not be read; `--out` writes a table of all of them"
         yield Finding(level=Level.UNKNOWN, code="dump-unread", message=text)

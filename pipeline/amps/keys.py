@@ -42,7 +42,9 @@ def parse_keys(text: str) -> tuple[Topic, Definition]:
     topic, dot, message_type = name.strip().rpartition(".")
     paths = tuple(part.strip() for part in fields.split(",") if part.strip())
     if not (equals and dot and topic and message_type and paths and all(path.startswith("/") for path in paths)):
-        raise DefinitionError(f"--keys: {text!r} is not TOPIC.TYPE=/FIELD,…", hint="such as orders.json=/orderId")
+        raise DefinitionError(
+            f"--keys: {text!r} does not have the form TOPIC.TYPE=/FIELD,…", hint="such as orders.json=/orderId"
+        )
     return Topic(topic, message_type), Definition(paths)
 
 

@@ -30,7 +30,7 @@ def journal_lines(report: JournalsReport) -> Iterator[str]:
     yield f"{counted(len(report.topics) - len(apart), 'topic is', 'topics are')} the same in both logs"
     if report.remains:
         yield ""
-        yield "left behind; replication will not deliver these:"
+        yield "replication will not deliver these messages:"
     for one in report.remains:
         log = report.left if one.side == "left" else report.right
         span = "" if one.first_at is None or one.last_at is None else f", {iso(one.first_at)} to {iso(one.last_at)}"

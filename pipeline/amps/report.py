@@ -15,26 +15,26 @@ from orchestrator.model.findings import Finding
 
 # Reasons why the other log does not have a message.
 ABSENCES = {
-    "lost": "the other instance has higher numbers of the same publisher, and will discard it as a duplicate",
-    "not-yet-replicated": "higher than anything the other instance has of this publisher: may still arrive",
-    "aged-out": "below every number of the publisher in the other instance's log: older than that log",
-    "undecided": "about as old as the other instance's log, which has nothing of the publisher: may have been there",
-    "topic-absent": "the other instance's log has nothing of the topic",
+    "lost": "the other instance has higher numbers of the same publisher, so it discards each message as a duplicate",
+    "not-yet-replicated": "the other instance has only lower numbers of the publisher, so each message may still arrive",
+    "aged-out": "the other log has only higher numbers of the publisher, so each message is older than that log",
+    "undecided": "each message is about as old as the other log, which has nothing of the publisher but may have had it",
+    "topic-absent": "the other instance's log has no message of the topic",
     "unknown": "a part of the other log could not be read",
 }
 # Reasons why two instances, or an instance and its own log, have different records.
 CAUSES = {
-    "lost": "its message is not in the mate's log, which has higher numbers of the publisher: it will not arrive",
-    "not-yet-replicated": "its message has not reached the mate's log yet",
-    "other-order": "both logs have both messages, and they arrived in another order",
+    "lost": "the mate's log has higher numbers of the publisher but not this message, so the message will not arrive",
+    "not-yet-replicated": "the message has not reached the mate's log yet",
+    "other-order": "both logs have both messages, but in a different order",
     "different-keys": "the two instances define the keys of the topic differently",
-    "aged-out": "its message is no longer in the log: only a copy can restore it",
-    "expired": "the message has an expiration, and each instance expires by itself",
-    "dumped-later": "the dumps are of different moments",
-    "changed": "the same message with other content",
-    "not-applied": "the log has the message, and the SOW does not show it",
-    "not-in-log": "its message should be in the log, and is not",
-    "unknown": "what was read does not say",
+    "aged-out": "the message is no longer in the log, so only a copy can restore the record",
+    "expired": "the message has an expiration time, and each instance deletes it separately",
+    "dumped-later": "the dumps were taken at different times",
+    "changed": "the two messages have the same identity but different content",
+    "not-applied": "the log has the message, but the SOW does not show it",
+    "not-in-log": "the message should be in the log but is not",
+    "unknown": "the dumps do not show the cause",
 }
 # Causes that an operator need not check. All others are findings.
 HARMLESS = frozenset({"not-yet-replicated", "expired", "dumped-later"})

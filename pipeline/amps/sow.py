@@ -65,7 +65,7 @@ def compare_sows(
     apart = [topic for topic in unlike if _fields(left, topic) and _fields(right, topic)]
     say("rebuilding each SOW from its log")
     states = [side.states(is_pair_key=bool(unlike)) for side in sides]
-    say("comparing the two")
+    say("comparing the two SOWs")
     _pair(engine, sides, states, topics, apart, round(skew_s * MICROS))
     script = Script("sow", engine)
     script.hold("judged")

@@ -56,7 +56,9 @@ class SowDump:
                 if name == "Valid Keys" and (total := whole(value)) is not None:
                     self._totals.append(total)
             elif line.strip() and not _HEADINGS.fullmatch(line):
-                yield skipped(lines, [line], lines.offset - len(line), "neither a record nor a field", _is_border)
+                yield skipped(
+                    lines, [line], lines.offset - len(line), "this line is neither a record nor a field", _is_border
+                )
 
     @property
     def offset(self) -> int:
@@ -93,20 +95,20 @@ def _record(lines: Lines, taken: list[bytes], offset: int) -> SowRecord:
         if found is None:
             # The dump has no length for the two texts in brackets. They may contain any bytes, also line breaks.
             if line.strip() and not {"string key", "correlation id"} & fields.keys():
-                raise Corrupt("a line that is no field")
+                raise Corrupt("this line is not a field")
             continue
         name = text_of(found[1])
         if name == "data":
             return _finished(lines, found[2], fields, offset)
         fields.setdefault(name, text_of(found[2]).strip())
-    raise Corrupt("there is no field data")
+    raise Corrupt("the field data is missing")
 
 
 def _finished(lines: Lines, value: bytes, fields: dict[str, str], offset: int) -> SowRecord:
     size = number(fields, "data size")
     begun = value.lstrip(b" ")
     if not begun.startswith(b"["):
-        raise Corrupt("data is not in brackets")
+        raise Corrupt("the value of data is not in brackets")
     key = fields["key"]
     if len(key) > _KEY_DIGITS or int(key) >= 1 << 64:
         raise Corrupt(f"key is larger than 64 bits: {key[:40]}")

@@ -85,9 +85,11 @@ class Lines:
         check until more was read.
         """
         if length > VALUE_MAX:
-            raise Corrupt(f"a value of {length:,} bytes, and more than {VALUE_MAX:,} are not held")
+            raise Corrupt(f"a value has {length:,} bytes, but a value may have at most {VALUE_MAX:,} bytes")
         if length > _SMALL and self._again > _AGAIN_MAX + _AGAIN_TIMES * (self._offset - self._begun_at):
-            raise Corrupt(f"a value of {counted(length, 'byte')}, and too many before it had a wrong length")
+            raise Corrupt(
+                f"a value of {counted(length, 'byte')} is not read, because too many values before it had a wrong length"
+            )
         if len(begun) > length:
             value, taken, end = begun[:length], b"", begun[length:]
         else:
@@ -97,7 +99,7 @@ class Lines:
             return value
         self._again += len(value) + len(taken)
         self.put_back(value[len(begun) :] + taken)
-        what = "a value does not end after its" if end else "the file ends in a value of"
+        what = "a value does not end after its" if end else "the file ends inside a value of"
         raise Corrupt(f"{what} {counted(length, 'byte')}")
 
     def _take_up_to(self, begun: bytes, length: int) -> bytes:
@@ -139,9 +141,9 @@ def number(fields: Mapping[str, str], name: str) -> int:
     """A field that must be a whole number of at most 63 bits. Raises ``Corrupt``."""
     text = fields.get(name)
     if text is None:
-        raise Corrupt(f"there is no field {name}")
+        raise Corrupt(f"the field {name} is missing")
     if not (text.isascii() and text.isdecimal()):
-        raise Corrupt(f"{name} is no number: {text[:40]!r}")
+        raise Corrupt(f"{name} is not a number: {text[:40]!r}")
     value = whole(text)
     if value is None:
         raise Corrupt(f"{name} is larger than 63 bits: {text[:40]}")

@@ -59,11 +59,13 @@ def is_installed(library: str) -> bool:
 
 def _check_duckdb(settings: Settings, far: Place | None) -> None:
     if settings.names_a_cluster:
-        raise DefinitionError("--engine duckdb knows no cluster", hint="leave out --master and --remote, or --engine")
+        raise DefinitionError(
+            "--engine duckdb cannot use a cluster", hint="leave out --master and --remote, or --engine"
+        )
     if far is not None:
         raise DefinitionError(
-            f"DuckDB reads and writes on this machine alone, not at {far.name}",
-            hint="copy it here, or --engine spark",
+            f"DuckDB reads and writes only on this machine, not at {far.name}",
+            hint="copy the data to this machine, or use --engine spark",
         )
     if not is_installed("duckdb"):
         raise DefinitionError("DuckDB is not installed", hint="install failover[duckdb]; it needs no Java")

@@ -77,7 +77,7 @@ class Duck:
 
     def check_output(self, place: Place) -> None:
         """See ``Executor``."""
-        raise DefinitionError(f"DuckDB writes to this machine alone, not to {place.name}", hint="--engine spark")
+        raise DefinitionError(f"DuckDB writes only to this machine, not to {place.name}", hint="use --engine spark")
 
     def expect(self, rows: int) -> None:
         """See ``Executor``. DuckDB does not need this number."""
@@ -103,7 +103,7 @@ class Duck:
                 try:
                     yield from batches_of(what, place.address, settings)
                 except OSError as error:
-                    why = f"cannot be read: {error.strerror or error}"
+                    why = f"this file cannot be read: {error.strerror or error}"
                     failed.append(DefinitionError(why, file=place.name, hint="copy it again"))
                     raise
 
@@ -163,7 +163,9 @@ class Duck:
 def _select(place: Place, files: Files) -> str:
     """A query for the messages of the files, with the columns that ``Executor`` defines."""
     if not place.is_local:
-        raise DefinitionError(f"DuckDB reads exports of this machine alone, not {place.name}", hint="--engine spark")
+        raise DefinitionError(
+            f"DuckDB reads only exports on this machine, not {place.name}", hint="use --engine spark"
+        )
     paths = ", ".join(quoted(_PATTERN.sub(r"[\g<0>]", f"{place.path}/{path}")) for path in files.paths)
     # The service is set here: a directory or column of that name is ignored.
     source = f"read_parquet([{paths}], hive_partitioning = false)"
@@ -211,9 +213,11 @@ def _fault_of(error: duckdb.Error) -> FailoverError:
     text = str(error).strip()
     first = text.splitlines()[0] if text else type(error).__name__
     if "No space left on device" in text or "max_temp_directory_size" in text:
-        return OutputLost("the disk for results or scratch space is full", hint="give another one with --scratch")
+        return OutputLost(
+            "the disk for results or scratch space is full", hint="give another directory with --scratch"
+        )
     if isinstance(error, duckdb.OutOfMemoryException):
         return ComputationFailed(
-            "DuckDB ran out of memory", hint="give it more with --memory, or room with --scratch"
+            "DuckDB ran out of memory", hint="give more memory with --memory, or more disk space with --scratch"
         )
     return ComputationFailed(f"DuckDB could not finish: {first}"[:500])

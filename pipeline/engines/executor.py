@@ -44,9 +44,9 @@ class Executor(Protocol):
     name: str
     """Name and version, for the report."""
     hash_bits: int
-    """How wide the hashes of messages are."""
+    """The number of bits in the hash of a message."""
     tells_ranges: bool
-    """Does it read less where the wanted numbers are given?"""
+    """Does the engine read less if the wanted numbers are given?"""
 
     def open_sides(self, left: Side, right: Side, services: Collection[str]) -> None:
         """Make the views ``rows_l`` and ``rows_r``: the messages of these services, with ``service`` and the columns of
@@ -151,7 +151,7 @@ def _arguments(text: str) -> tuple[list[str], str]:
             begin = place + 1
             if sign == ")":
                 return found, text[begin:]
-    raise ValueError(f"a bracket is not closed: {text[:80]}")
+    raise ValueError(f"the text has an unclosed bracket: {text[:80]}")
 
 
 class Script:

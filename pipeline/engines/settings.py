@@ -62,19 +62,19 @@ def settings_of(
     for one in conf or []:
         name, equals, value = one.partition("=")
         if not equals or not name.startswith("spark."):
-            raise DefinitionError(f"--conf: {one!r} is not spark.NAME=VALUE")
+            raise DefinitionError(f"--conf: {one!r} does not have the form spark.NAME=VALUE")
         options[name] = value
     if engine not in _ENGINES:
-        raise DefinitionError(f"--engine: {engine!r} is none of {', '.join(_ENGINES)}")
+        raise DefinitionError(f"--engine: {engine!r} is not one of {', '.join(_ENGINES)}")
     if not _MEMORY.fullmatch(memory):
-        raise DefinitionError(f"--memory: {memory!r} is no size, such as 800m or 4g")
+        raise DefinitionError(f"--memory: {memory!r} is not a size; write for example 800m or 4g")
     if master is not None and not _MASTER.match(master):
-        raise DefinitionError(f"--master: {master!r} is neither local, local[N], spark://…, yarn nor k8s://…")
+        raise DefinitionError(f"--master: {master!r} is not valid; write local, local[N], spark://…, yarn or k8s://…")
     if remote is not None and not _REMOTE.match(remote):
-        raise DefinitionError(f"--remote: {remote!r} is not sc://HOST:PORT")
+        raise DefinitionError(f"--remote: {remote!r} does not have the form sc://HOST:PORT")
     if master is not None and remote is not None:
-        raise DefinitionError("--master and --remote name two places", hint="give one of them")
+        raise DefinitionError("--master and --remote cannot be used together", hint="give only one of them")
     if scratch is not None and not (Path(scratch).is_dir() and os.access(scratch, os.W_OK)):
-        raise DefinitionError(f"--scratch: {scratch} is not a directory that can be written")
+        raise DefinitionError(f"--scratch: {scratch} is not a writable directory")
     chosen = cast("Literal['auto', 'spark', 'duckdb']", engine)
     return Settings(chosen, master, remote, memory, partitions, None if scratch is None else Path(scratch), options)

@@ -173,9 +173,9 @@ def check_names(place: Place, paths: Sequence[str]) -> None:
     for path in paths:
         if any((part.startswith((".", "_")) and "=" not in part) or ":" in part for part in path.split("/")):
             raise DefinitionError(
-                "Spark does not read a file of this name",
+                "Spark cannot read a file with this name",
                 file=place.child(path).name,
-                hint="rename it, in the manifest as well, or --engine duckdb",
+                hint="rename the file, also in the manifest, or use --engine duckdb",
             )
 
 

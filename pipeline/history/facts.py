@@ -64,7 +64,7 @@ def facts_of_text(name: str, text: str) -> list[Fact]:
         try:
             lines += [json.loads(line)] if line.strip() else []
         except (ValueError, RecursionError):
-            return [unread(name, f"line {number} is no JSON")]
+            return [unread(name, f"line {number} is not JSON")]
     return facts_of_lines(name, lines)
 
 
@@ -80,9 +80,11 @@ def facts_of_lines(name: str, lines: list[Any]) -> list[Fact]:
     except FailoverError as error:
         return [unread(name, str(error))]
     except ValidationError as error:
-        return [unread(name, f"neither an exported run nor a kept check ({error.errors()[0]['msg']})")]
+        return [unread(name, f"this file is neither an exported run nor a kept check ({error.errors()[0]['msg']})")]
     except (ValueError, KeyError, TypeError) as error:
-        return [unread(name, f"neither an exported run nor a kept check ({type(error).__name__}: {error})")]
+        return [
+            unread(name, f"this file is neither an exported run nor a kept check ({type(error).__name__}: {error})")
+        ]
     return [fact._replace(file=name) for fact in facts]
 
 

@@ -59,7 +59,7 @@ def files_of(names: Sequence[str]) -> list[Place]:
     files = [file for name in names for file in _files(Place.of(name))]
     if not files:
         raise DefinitionError(
-            f"there is no export in {', '.join(names)}", hint="failover runs export --all --parquet DIR"
+            f"no exports were found in {', '.join(names)}", hint="run `failover runs export --all --parquet DIR`"
         )
     return files
 
@@ -74,7 +74,7 @@ def history_of(engine: Executor, files: Sequence[Place], clock: Clock, say: Say 
     runs = sum(row["runs"] for row in told if row["kind"] == "run")
     script.view("facts")
     values = prepare(script)
-    say(f"looking at {counted(runs, 'run')}")
+    say(f"reading {counted(runs, 'run')}")
     made_at = iso(clock.now())
     report = HistoryReport(
         made_at=made_at,
@@ -112,7 +112,7 @@ def _files(place: Place) -> list[Place]:
     """The files at ``place``: the file itself, or the files in the directory with an ending of exports."""
     if not place.exists():
         raise DefinitionError(
-            f"{place.name} is not there", hint="`failover runs export --all --parquet DIR` makes it, and fills it"
+            f"{place.name} does not exist", hint="`failover runs export --all --parquet DIR` makes this directory"
         )
     if not place.is_directory():
         return [place]

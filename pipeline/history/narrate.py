@@ -18,11 +18,11 @@ def lines_of(report: HistoryReport) -> Iterator[str]:
     if report.unread_files > len(report.unread[:_ROWS_MAX]):
         yield f"  not read: {counted(report.unread_files, 'file')} in all"
     if report.repeated_files:
-        yield f"  counted once: runs that {counted(report.repeated_files, 'more file has', 'more files have')}, too"
+        yield f"  counted once: runs that {counted(report.repeated_files, 'more file has', 'more files have')} also"
     for ending in report.endings:
         yield f"  {_mark(ending.simulated)}{ending.runbook}: {ending.n} {ending.outcome}"
     yield from _section("No active site", report.outages)
-    yield from _section("Steps without waits for answers", report.phases)
+    yield from _section("Steps, without the time that operators took to answer", report.phases)
     yield from _some(
         "Drain, messages a second: the middle (from 5 to 95 of 100; how many)",
         [
@@ -57,7 +57,7 @@ def lines_of(report: HistoryReport) -> Iterator[str]:
         ],
     )
     yield from _some(
-        "What forecasts from earlier runs were off by",
+        "Errors of forecasts that were made from earlier runs",
         [
             f"{_mark(one.simulated)}{one.runbook} {one.step}: {one.off:.1f}s, {one.within:.0%} within range, of {one.n}"
             for one in report.prediction_errors

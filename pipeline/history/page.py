@@ -35,7 +35,9 @@ def page_of(report: HistoryReport) -> bytes:
     SubElement(body, "h1").text = "History of runs"
     unread = f", {counted(report.unread_files, 'file')} that could not be read" if report.unread_files else ""
     again = (
-        f", {counted(report.repeated_files, 'file')} with runs that others have too" if report.repeated_files else ""
+        f", {counted(report.repeated_files, 'file')} with runs that other files also have"
+        if report.repeated_files
+        else ""
     )
     _note(
         body,
@@ -46,14 +48,14 @@ def page_of(report: HistoryReport) -> bytes:
     _durations(
         body,
         "Seconds of each step",
-        "Finished steps, in the order of the runbook, without waits for people's answers.",
+        "Finished steps in the order of the runbook, without the time that operators took to answer.",
         report.phases,
     )
     _drains(body, report.drains)
     _table(body, "Second attempts", ("device", "action", "of", "again", "doubtful", "refused"), _retries(report))
     _table(body, "Readings that failed", ("site", "reading", "error", "times"), _failures(report))
     _table(body, "Readiness that changed", ("what", "check", "from", "to", "since", "changes"), _drift(report))
-    _table(body, "Forecasts and what came", ("runbook", "step", "of", "off by", "within range"), _errors(report))
+    _table(body, "Forecasts and actual times", ("runbook", "step", "of", "off by", "within range"), _errors(report))
     _table(body, "Files that could not be read", ("file", "why"), [(one.file, one.why) for one in report.unread])
     return f"<!DOCTYPE html>\n{tostring(html, encoding='unicode', method='html')}\n".encode()
 
@@ -83,7 +85,7 @@ def _drains(body: Element, rows: Sequence[Drain]) -> None:
         {"name": name, "low": one.p05, "middle": one.p50, "high": one.p95, "longest": None} for name, one in named
     ]
     figures = [(name, *(f"{value:,.0f}" for value in (one.p05, one.p50, one.p95)), one.n) for name, one in named]
-    note = "By service, hour of the day (UTC) of its start, and size of the backlog."
+    note = "By service, hour of the day (UTC) when the drain started, and size of the backlog."
     columns = ("what", "5 of 100", "middle", "95 of 100", "of")
     title = "Messages a second while draining"
     _table(body, title, columns, figures, note=note, picture=ranges(drawn, x="messages a second"))
@@ -107,7 +109,7 @@ def _table(
     if picture is not None:
         SubElement(picture, "title").text = title
         body.append(picture)
-        _note(body, "Pale: 5 to 95 of 100. Blue: the middle. Brown: the longest.")
+        _note(body, "Pale: from 5 to 95 of 100 values. Blue: the middle value. Brown: the longest value.")
     table = SubElement(body, "table")
     head = SubElement(table, "tr")
     for column in columns:

@@ -38,4 +38,4 @@ def _read(address: str) -> list[Fact]:
     except DefinitionError as error:
         return [unread(address, str(error).removeprefix(f"{address}: "))]
     except UnicodeDecodeError:
-        return [unread(address, "it is no text")]
+        return [unread(address, "this file is not text")]

@@ -56,7 +56,7 @@ def unusable_alert(line: Line, reason: str, text: str) -> Alert:
     """The alert for a line that is not a reading, or has a wrong time."""
     body = {
         "kind": UNUSABLE,
-        "sentence": f"{line.file}, line {line.number}, is no reading: {reason}",
+        "sentence": f"line {line.number} of {line.file} is not a reading: {reason}",
         "file": line.file,
         "line": line.number,
         "reason": reason,

@@ -30,11 +30,11 @@ def await_last_jvm(folder: Path, stop: Stop, say: Callable[[str], None], *, pati
     looks = 0
     while (last := _named(folder)) and not holder_is_dead(last):
         if looks == 0:
-            say("waiting for the end of the JVM of a process that was killed")
+            say("waiting until the JVM of a killed process ends")
         if stop.is_set() or looks * _LOOK_S >= patience_s:
             raise LeaseHeld(
-                f"the JVM of another process still has the checkpoint {folder}",
-                hint="its process was killed, and it has not ended: end it, or wait",
+                f"the JVM of another process still uses the checkpoint {folder}",
+                hint="the process was killed, but its JVM has not ended; end the JVM, or wait",
             )
         looks += 1
         stop.wait(_LOOK_S)

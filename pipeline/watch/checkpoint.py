@@ -40,7 +40,7 @@ from pipeline.watch.alerts import Alert, AnyCourse
 from pipeline.watch.arrivals import Rules
 from pipeline.watch.fold import Folded, Key
 
-AGAIN = "take another directory: it starts with all readings that are there"
+AGAIN = "use another directory; the watch then starts with all readings that exist"
 # The maximum text in a batch (at least one file). It limits the memory for the batch and its alerts.
 BATCH_BYTES = 16 << 20
 # Names of files that are older than the newest file by this time are forgotten, and such files are no longer read.
@@ -203,7 +203,7 @@ class Checkpoint:
         except OSError as error:
             raise OutputLost(
                 f"{folder / name} could not be written: {error.strerror}",
-                hint="fix the cause and start again: it continues where it stopped, and repeats no alert",
+                hint="fix the cause and start again; the watch continues where it stopped and repeats no alerts",
             ) from error
 
 
@@ -259,18 +259,18 @@ def _about(path: Path, readings: str, rules: Rules, by: By) -> _About:
         known = _About.model_validate_json(file.read_bytes()) if file.exists() else None
         if known is None:
             if any(entry.name != "lock" and not entry.name.startswith(".") for entry in path.iterdir()):
-                raise DefinitionError(f"{path} is no checkpoint of a watch, and not empty")
+                raise DefinitionError(f"{path} is not empty, but it is not a checkpoint of a watch")
             known = _About(by=by, id=secrets.token_hex(4), readings=readings, rules=rules)
             write_private(path, file.name, known.model_dump_json().encode())
     except ValidationError as error:
-        raise DefinitionError("this is no checkpoint of a watch", file=file, hint=AGAIN) from error
+        raise DefinitionError("this directory is not a checkpoint of a watch", file=file, hint=AGAIN) from error
     except OSError as error:
         raise OutputLost(f"the checkpoint {path} cannot be used: {error.strerror}") from error
     if known.by != by:
         words = {"spark": "--engine spark", "loop": "no --engine"}
         raise DefinitionError(f"the checkpoint {path} was started with {words[known.by]}", hint=AGAIN)
     if known.readings != readings:
-        raise DefinitionError(f"the checkpoint {path} is that of {known.readings}", hint=AGAIN)
+        raise DefinitionError(f"the checkpoint {path} belongs to the readings in {known.readings}", hint=AGAIN)
     if known.rules != rules:
         raise DefinitionError(f"the checkpoint {path} was started with {_words(known.rules)}", hint=AGAIN)
     return known

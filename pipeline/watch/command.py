@@ -44,16 +44,18 @@ def watch(
     place, kept = _here("the readings", readings), _here("the checkpoint", checkpoint)
     alerts = None if out is None else _here("--out", out)
     if not place.exists():
-        hint = "`failover watch --readings DIR` makes it, and fills it"
-        raise DefinitionError(f"there is no directory {readings}", hint=hint)
+        hint = "`failover watch --readings DIR` makes this directory"
+        raise DefinitionError(f"the directory {readings} does not exist", hint=hint)
     if alerts is not None:
         if alerts.local.resolve() == place.local.resolve():
-            raise DefinitionError(f"--out {out}: alerts among the readings would be read as such")
+            raise DefinitionError(
+                f"--out {out}: this is the directory of the readings, and alerts there would be read as readings"
+            )
         alerts.check_can_be_made()
     by = _by(settings, kept)
     if by == "spark" and set(place.path) & _PATTERN:
         raise DefinitionError(
-            f"{readings} has a character that Spark reads as a pattern: one of {' '.join(sorted(_PATTERN))}"
+            f"{readings} has a character that Spark reads as a pattern (one of {' '.join(sorted(_PATTERN))})"
         )
     with checkpoint_at(kept.local, place.for_spark, rules, None if alerts is None else alerts.local, by) as held:
         if by == "loop":
@@ -68,7 +70,7 @@ def watch(
 def _by(settings: Settings, kept: Place) -> By:
     """Does Spark or the loop follow the readings? Raises ``DefinitionError`` for DuckDB, which cannot follow."""
     if settings.engine == "duckdb":
-        raise DefinitionError("DuckDB does not follow readings", hint="leave out --engine: no engine is needed")
+        raise DefinitionError("DuckDB cannot follow readings", hint="leave out --engine, because no engine is needed")
     if settings.engine == "spark" or settings.names_a_cluster:
         return "spark"
     return begun_by(kept.local) or "loop"
@@ -102,7 +104,7 @@ def _on_spark(
 def _here(what: str, name: str) -> Place:
     """The directory ``name``, which may not exist yet. ``file:///…`` is allowed. Raises ``DefinitionError``."""
     if _URI.match(name) and not name.startswith("file://"):
-        hint = "one that all workers mount will do, by its path or as file:///…"
+        hint = "give a directory that all workers mount, by its path or as file:///…"
         raise DefinitionError(f"{what}: {name} is not a directory of this machine", hint=hint)
     place = Place.of(name)
     if place.exists() and not place.is_directory():

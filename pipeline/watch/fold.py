@@ -99,15 +99,17 @@ def _arrived(course: AnyCourse, read: Read | LinkRead, rules: Rules) -> Iterator
         case LinkCourse(), LinkRead():
             return course.arrive(read, rules)
         case _:
-            raise DefinitionError("a message VPN and an AMPS service of this site are called alike")
+            raise DefinitionError("a message VPN and an AMPS service of this site have the same name")
 
 
 def _decoded(row: Row, site: str | None, service: str | None) -> ReadingSample:
     """The reading in the line. Raises ``DefinitionError``."""
     found = decode_sample(row.text)
     if (found.site, found.service) != (site, service):
-        raise DefinitionError("site or service is unknown")
+        raise DefinitionError("the site or the service of the reading is unknown")
     ahead = found.at - row.written_at
     if ahead > _AHEAD_S:
-        raise DefinitionError(f"it is {ahead:.0f}s younger than its file: a clock is wrong")
+        raise DefinitionError(
+            f"the time of the reading is {ahead:.0f}s after the time of its file, so a clock is wrong"
+        )
     return found

@@ -122,5 +122,5 @@ class Kept:
 def _lost(path: Path, why: str) -> OutputLost:
     return OutputLost(
         f"{path} could not be written: {why}",
-        hint="fix the cause and start again: it resumes where it stopped, and repeats no alert",
+        hint="fix the cause and start again; the watch continues where it stopped and repeats no alerts",
     )

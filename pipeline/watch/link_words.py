@@ -28,29 +28,29 @@ ALARMS: frozenset[str] = frozenset(
 def sentence_of(kind: str, figures: LinkFigures, rules: Rules) -> str:
     """The sentence for one event of ``LinkKind``."""
     read, look, mate = figures.read, figures.look, _mate(figures)
-    behind = "unknown how far behind" if read.behind_s is None else f"{read.behind_s:g} s behind"
+    behind = "the delay is unknown" if read.behind_s is None else f"{read.behind_s:g} s behind"
     waits = f", publishers wait for {mate}" if look.links is not None and look.links.sync else ""
     room = None if look.log is None else look.log.survives_s
-    silence = (
-        f"it does not answer: {look.silence}" if look.silence else "it does not report whether its link is connected"
-    )
+    silence = "the instance does not report whether its link is connected"
+    if look.silence:
+        silence = f"the instance does not answer: {look.silence}"
     sentences: Mapping[str, str] = {
         "link.unknown": f"UNKNOWN: {silence}",
-        "link.known": "its link can be read again",
-        "link.cut": f"its link to {mate} is NOT CONNECTED{waits}, how many messages {mate} lacks is unknown",
+        "link.known": "the state of the link can be read again",
+        "link.cut": f"the link to {mate} is NOT CONNECTED{waits}; it is unknown how many messages {mate} lacks",
         "link.connected": f"{HAPPENED['connected']}, {behind}",
         "link.downgraded": HAPPENED["downgraded"],
         "link.upgraded": HAPPENED["upgraded"],
         "link.caught-up": f"the link has caught up: connected and 0 s behind for {CALM_INTERVALS} whole intervals",
-        "drain.stalled": f"STALLED: the link is connected and has not moved for {span(_stood(figures))}, {behind}",
+        "drain.stalled": f"STALLED: the link is connected but has made no progress for {span(_stood(figures))}, {behind}",
         "drain.moving": f"the link moves again, {behind}",
         "journals.high": HAPPENED["high"],
         "journals.clear": HAPPENED["clear"],
-        "journals.full": "FULL: journals have taken their room",
-        "journals.room": "there is room for journals again",
-        "journals.full-soon": f"there is room for journals for about {span(room or 0.0)}, and {mate} is away",
-        "journals.full-later": f"journals will no longer be full within {span(rules.full_within_s)}",
-        "reading.late": f"a reading of {iso(read.at)} came after a younger one was taken, and changes nothing",
+        "journals.full": "FULL: journals have used all their disk space",
+        "journals.room": "there is disk space for journals again",
+        "journals.full-soon": f"the disk space for journals lasts about {span(room or 0.0)}, and {mate} is away",
+        "journals.full-later": f"the disk space for journals now lasts longer than {span(rules.full_within_s)}",
+        "reading.late": f"a reading of {iso(read.at)} arrived after a newer one, so it is ignored",
     }
     return sentences[kind]
 
@@ -79,9 +79,10 @@ def standing(figures: LinkFigures, service: str) -> str:
     """The state of the instance as a sentence for a person."""
     parts = [_outlook_of(figures, service).sentence]
     if figures.drain_rate is not None:
-        parts.append(f"{figures.drain_rate:.2g} s a second less, level in about {span(figures.level_in_s or 0.0)}")
+        level = span(figures.level_in_s or 0.0)
+        parts.append(f"the delay falls by {figures.drain_rate:.2g} s per second and is 0 in about {level}")
     if figures.owned_rate is not None:
-        parts.append(f"owned messages gone in about {span(figures.owned_gone_in_s or 0.0)}")
+        parts.append(f"owned messages are gone in about {span(figures.owned_gone_in_s or 0.0)}")
     return ", ".join(parts)
 
 

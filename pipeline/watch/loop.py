@@ -22,7 +22,7 @@ from pipeline.watch.fold import fold
 from pipeline.watch.kept import Kept
 
 _ENDING = ".jsonl"
-_HINT = "fix that and start again: it resumes where it stopped"
+_HINT = "fix the cause and start again; the watch continues where it stopped"
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,10 +76,12 @@ def follow_here(
                 return
             if not is_silent and clock.now() - heard_at > SILENT_S:
                 is_silent = True
-                say(f"no new readings in {readings} for {SILENT_S:.0f}s: does `failover watch` still run?")
+                say(f"no new readings in {readings} for {SILENT_S:.0f}s; check that `failover watch` still runs")
             stop.wait(every_s)
     if every_s is None:
-        raise ComputationFailed("stopped before everything was read", hint="start it again: it resumes there")
+        raise ComputationFailed(
+            "the watch stopped before it had read everything", hint="start it again; it continues where it stopped"
+        )
 
 
 def _new(readings: Path, known: set[str], newest: float) -> list[_File]:
@@ -97,7 +99,7 @@ def _new(readings: Path, known: set[str], newest: float) -> list[_File]:
                     found.append(_File(Path(entry.path), told.st_mtime, told.st_size))
     except OSError as error:
         raise DefinitionError(
-            f"cannot be read: {error.strerror}", file=readings, hint="fix that and start again"
+            f"this directory cannot be read: {error.strerror}", file=readings, hint="fix the cause and start again"
         ) from error
     return sorted(found, key=lambda one: (one.written_at, one.path.name))
 
@@ -145,7 +147,7 @@ def _text(path: Path) -> str | None:
         return None
     except OSError as error:
         why = "permission denied" if isinstance(error, PermissionError) else error.strerror
-        raise DefinitionError(f"cannot be read: {why}", file=path, hint=_HINT) from error
+        raise DefinitionError(f"this file cannot be read: {why}", file=path, hint=_HINT) from error
 
 
 def _lines(file: _File, text: str) -> Iterator[_Line]:

@@ -27,23 +27,23 @@ def sentence_of(kind: str, figures: Figures, rules: Rules) -> str:
         "drain.stalled": f"STALLED: no progress for {span(stood)} with {left} left, {_BOUND[read.bound]}",
         "drain.moving": f"the queue moves again, {left} left",
         "queue.drained": "the queue was read as empty",
-        "queue.high": f"HIGH MARK: the queue is {percent} full, the mark is at {HIGH_SET:.0f}%",
+        "queue.high": f"HIGH MARK: the queue is {percent} full, and its high mark is {HIGH_SET:.0f}%",
         "queue.clear": "the queue is below its high mark again",
         "queue.full": "FULL: the queue has reached its quota",
         "queue.room": "there is room in the queue again",
-        "queue.full-soon": f"the queue will be full in about {span(full_in)}, it is {percent} full",
+        "queue.full-soon": f"the queue is {percent} full and will be full in about {span(full_in)}",
         "queue.full-later": f"the queue will no longer be full within {span(rules.full_within_s)}",
         "queue.unknown": f"UNKNOWN: {read.failure or 'the device does not report how much is in the queue'}",
         "queue.known": f"the queue can be read again: {left}",
-        "reading.late": f"a reading of {iso(read.at)} came after a younger one was taken, and changes nothing: {left}",
+        "reading.late": f"a reading of {iso(read.at)} arrived after a newer one, so it is ignored: {left}",
     }
     return sentences[kind]
 
 
 _BOUND: Mapping[bool | None, str] = {
-    True: "though the mate's bridge is bound",
-    False: "nothing is bound to the queue",
-    None: "whether the mate is bound is unknown",
+    True: "although the mate's bridge is bound",
+    False: "no bridge is bound to the queue",
+    None: "it is unknown whether the mate's bridge is bound",
 }
 
 

@@ -29,7 +29,7 @@ from pipeline.watch.checkpoint import AGAIN, BATCH_BYTES, REMEMBERED_S, SILENT_S
 from pipeline.watch.fold import Folded, fold
 
 _LOOK_S = 0.2
-_GONE = "put it back; or start with another checkpoint, which takes what is there"
+_GONE = "put the file back, or start with another checkpoint, which starts with the files that exist"
 
 
 def follow(
@@ -66,7 +66,7 @@ def follow(
                 heard_at = clock.now()
             if every_s is not None and not is_silent and clock.now() - heard_at > SILENT_S:
                 is_silent = True
-                say(f"no new readings in {readings.name} for {SILENT_S:.0f}s: does `failover watch` still run?")
+                say(f"no new readings in {readings.name} for {SILENT_S:.0f}s; check that `failover watch` still runs")
             if not is_over:
                 stop.wait(_LOOK_S)
     finally:
@@ -75,7 +75,9 @@ def follow(
     if is_over:
         batches.complain(query)
     elif every_s is None:
-        raise ComputationFailed("stopped before everything was read", hint="start it again: it continues there")
+        raise ComputationFailed(
+            "the watch stopped before it had read everything", hint="start it again; it continues where it stopped"
+        )
 
 
 class _Batches:
@@ -117,13 +119,13 @@ class _Batches:
             return  # the batch was written, but the process was killed before Spark recorded it
         if number != before.batch + 1:
             raise DefinitionError(
-                f"the checkpoint {self._checkpoint.path} is not whole: batch {number} after {before.batch}",
+                f"the checkpoint {self._checkpoint.path} is not complete: batch {number} follows batch {before.batch}",
                 hint=AGAIN,
             )
         # When a batch is made again, Spark silently ignores a missing file.
         for file in self._checkpoint.files_of(number):
             if not file.exists():
-                raise DefinitionError("can no longer be read", file=file, hint=_GONE)
+                raise DefinitionError("this file can no longer be read", file=file, hint=_GONE)
         folded = self._folded(rows)
         alerts = sorted(chain.from_iterable(one.alerts for one in folded), key=in_order)
         state = before.after(number, folded, len(alerts))
@@ -165,7 +167,7 @@ def _of_spark_alone(error: Exception, checkpoint: Checkpoint) -> FailoverError:
     fault = fault_of(error)
     if fault.hint:
         return fault
-    hint = f"start it again; if it ends so again, {checkpoint.path / 'spark'} is damaged: {AGAIN}"
+    hint = f"start the watch again; if it fails again, {checkpoint.path / 'spark'} is damaged: {AGAIN}"
     return ComputationFailed(str(fault), hint=hint)
 
 

@@ -154,7 +154,7 @@ def test_each_failure_comes_with_the_xml_that_mends_it(name: str, amps: SimpleNa
     where, _, only_one = fix.where.partition(": ")
     assert (fix.xml, where, fix.instance) == (broken.xml, broken.where, "A" if name == "cascade" else "B")
     # What both directions lack is fixed at one of them: done at both, the change swaps the mistake.
-    assert (only_one == "either this, or the opposite change in A, not both") is (
+    assert (only_one == "make either this change or the opposite change in A, but not both") is (
         name in ("keys", "queue_underlying")
     )
 

@@ -137,7 +137,7 @@ def test_nothing_to_validate_is_a_definition_error(tmp_path: Path, run: Run) -> 
     """No argument, and a folder without a configuration."""
     for words in ((), (tmp_path,)):
         result = run(*words)
-        assert result.exit_code == 2 and "no AMPS configuration to validate" in result.stderr
+        assert result.exit_code == 2 and "no AMPS configuration was given" in result.stderr
 
 
 def test_names_cannot_make_lines_of_their_own(tmp_path: Path, amps: SimpleNamespace, run: Run) -> None:

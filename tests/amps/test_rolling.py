@@ -115,4 +115,4 @@ def test_the_plan_is_part_of_the_report(tmp_path: Path, amps: SimpleNamespace) -
     assert report.plan is not None and outline(report.plan)[-1] == ("restore", ("A", "B"))
     (tmp_path / "new" / "B.xml").write_text(amps.full("B", [], ("t", "u")).xml())
     refused = run_validate([tmp_path / "new"], options)
-    assert refused.plan is None and "fix them first" in str(refused.plan_refused)
+    assert refused.plan is None and "fix these configurations first" in str(refused.plan_refused)

@@ -90,7 +90,7 @@ def test_an_exclusion_that_nothing_needs_is_noted(pair: Pair, amps: SimpleNamesp
     report = amps.report_of(loose, b)
     [note] = [f for f in report.findings if f.check == "exclusion-not-needed"]
     assert (note.level, note.source, note.destination, note.topic) == (Level.NOTE, "A", "B", "orders")
-    assert note.message == "sow, txlog excluded for orders, and would pass"
+    assert note.message == "the exclusion of sow, txlog for orders is not needed"
     assert note.fix is not None and "<ExcludeValidation>cascade</ExcludeValidation>" in note.fix.xml
 
 

@@ -65,7 +65,7 @@ def test_a_view_server_needs_replicate_where_it_is_fed_and_cascade_upstream(amps
     }
     first = next(each for each in report.suggestions if each.destination == "V")
     assert first.gives_up == (
-        "what is published to t on V never reaches A: after a fail-over to V and back it is missing",
+        "messages published to t on V never reach A, so they are missing after a fail-over to V and back",
     )
     assert first.fix.xml == (
         "<Topic><Name>t</Name><MessageType>json</MessageType><ExcludeValidation>replicate</ExcludeValidation></Topic>"

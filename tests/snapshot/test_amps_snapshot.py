@@ -91,8 +91,8 @@ def test_what_is_refused(shell: Shell) -> None:
     for arguments, words in (
         (("snapshot", "--site", "ny", "--dumps", "dumps", "--out", "x"), "does not offer snapshots of dumps"),
         (amps, "does not show the messages of endpoints"),
-        ((*amps, "--dumps", "away"), "there is no such file or directory"),
-        ((*amps, "--dumps", "empty"), "there is no dump in this directory"),
+        ((*amps, "--dumps", "away"), "this file or directory does not exist"),
+        ((*amps, "--dumps", "empty"), "this directory has no dumps"),
         ((*amps, "--dumps", "empty", "--dumps", f"{SERVICE}=empty"), f"{SERVICE} is there twice"),
         ((*amps, "--dumps", "empty", "--dumped-at", "2026-11-20"), "has no time zone"),
         (("lab", "dump", "--directory", "empty", "--out", "x"), "empty holds no AMPS instances"),

@@ -191,14 +191,14 @@ def test_directories_that_are_not_ours(tmp_path: Path) -> None:
     """A finished export is not collected into, nor another site's, nor one that another process is at."""
     with pytest.raises(ConnectionLost):
         collect(Device([5], [3]), tmp_path / "a", JOB, VirtualClock(NOON))
-    with pytest.raises(DefinitionError, match="holds a collection of site ny"):
+    with pytest.raises(DefinitionError, match="has an unfinished collection of site ny"):
         collect(Device([5]), tmp_path / "a", Job("nj", ()), VirtualClock(NOON))
     held = CommitLog(tmp_path / "a", Opening(site="ny", started_at=NOON))
     with pytest.raises(LeaseHeld, match="another process"):
         collect(Device([5]), tmp_path / "a", JOB, VirtualClock(NOON))
     held.close()
     collect(Device([5]), tmp_path / "a", JOB, VirtualClock(NOON))
-    with pytest.raises(DefinitionError, match="holds a finished export"):
+    with pytest.raises(DefinitionError, match="already has a finished export"):
         collect(Device([5]), tmp_path / "a", JOB, VirtualClock(NOON))
 
 
@@ -206,7 +206,7 @@ def test_an_export_that_ends_just_before_the_record_is_opened(tmp_path: Path) ->
     """Law: who looked before another process ended its export, and opens the record after that, begins no other one in
     its place: that would remove every file of the one that ended."""
     manifest = collect(Device([5]), tmp_path, JOB, VirtualClock(NOON))
-    with pytest.raises(DefinitionError, match="holds a finished export"):
+    with pytest.raises(DefinitionError, match="already has a finished export"):
         CommitLog(tmp_path, Opening(site="ny", started_at=NOON))
     assert not (tmp_path / RECORD).exists()
     assert len(rows(tmp_path, manifest)) == manifest.messages

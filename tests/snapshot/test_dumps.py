@@ -167,7 +167,7 @@ def test_what_cannot_be_read_is_kept_and_counted(tmp_path: Path) -> None:
         ("0.txt", "client seq is no number: 'five'"),
         ("1.txt", "a line that is no field"),
         ("1.txt", CUT_OFF),
-        ("0.txt", "the dump says that there are 9, and 8 were read"),
+        ("0.txt", "the dump reports 9 records, but 8 were read"),
         ("orders.json.txt", NO_TIME),
     }
     piece = found["0.txt", "client seq is no number: 'five'"]
@@ -194,7 +194,7 @@ def test_a_packed_dump_that_is_damaged(tmp_path: Path) -> None:
     first.unlink()
     manifest = collected(tmp_path, tmp_path / "export")
     reasons = [str(row["reason"]) for row in aside(tmp_path / "export", manifest)]
-    assert any(one.startswith("the packed text is damaged from this place") for one in reasons)
+    assert any(one.startswith("the compressed text is damaged from this position on") for one in reasons)
     assert CUT_OFF in reasons
     assert 0 < manifest.messages < 134
 

@@ -129,9 +129,9 @@ def test_it_opens_the_gate_and_is_recorded(shell: Shell) -> None:
 
     unsafe = service(VPN, failover_at=None, verdict="not-safe", reasons=("orders holds 600 older messages",))
     for wrong, words, hint in (
-        ({"run": "other"}, f"the report is of run other, not of {run}", "take it now: --evidence take"),
-        ({"run": None}, f"its snapshots were taken without `--run {run}`", "take it now: --evidence take"),
-        ({"simulated": False}, "the report is of real sites", "take it now: --evidence take"),
+        ({"run": "other"}, f"the report is about run other, not about run {run}", "take it now: --evidence take"),
+        ({"run": None}, f"the snapshots were taken without `--run {run}`", "take it now: --evidence take"),
+        ({"simulated": False}, "the report is about real sites", "take it now: --evidence take"),
         (
             {"services": (unsafe,)},
             "orders holds 600 older messages",

@@ -116,4 +116,4 @@ def test_what_cannot_be_read(shell: Shell) -> None:
     assert not (shell.folder / "x").exists()
     assert shell("snapshot", "--site", "ny", "--vpn", VPN, "--out", "once").code == 0
     again = shell("snapshot", "--site", "ny", "--vpn", VPN, "--out", "once")
-    assert (again.code, again.complaint) == (2, "once holds a finished export")
+    assert (again.code, again.complaint) == (2, "once already has a finished export")

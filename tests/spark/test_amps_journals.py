@@ -91,7 +91,7 @@ def test_what_was_not_read_is_not_called_lost(duck: Duck, tmp_path: Path) -> Non
     assert outcome.report.left.is_whole
     assert {row["reason"] for row in tables_of(outcome, tmp_path)["quarantine"]} == {
         "a value does not end after its 1 byte",
-        "the dump says that there are 3, and 2 were read",
+        "the dump reports 3 records, but 2 were read",
     }
     assert {finding.code for finding in outcome.report.findings} == {"dump-unread", "journal-unknown"}
     outcome.close()
@@ -115,7 +115,7 @@ def test_everything_unread_is_counted(duck: Duck, tmp_path: Path) -> None:
     words = [finding.message for finding in findings_of_unread([one], pieces)]
     assert words == [
         f"5 pieces could not be read, first: {one.reason}",
-        "5 pieces of further dumps could not be read; `--out` writes a table of each",
+        "5 pieces of further dumps could not be read; `--out` writes a table of all of them",
     ]
     report = open_log(duck, "r", Instance("x", (Place.of(names[0]),)), types_max=3)
     assert (report.unread_pieces, report.entries) == (5, 35)

@@ -45,7 +45,7 @@ def test_what_cannot_be_read_is_in_quarantine(engine: Executor, tmp_path: Path) 
     assert broken.startswith(bytes(kept[name, 0]["excerpt"]))
     assert kept[name, None]["reason"] == OTHER_TOTAL.format(told=3, found=2)
     assert kept[cut, None]["reason"] == CUT_OFF
-    assert kept[cut, text.index(b"key                   = 3")]["reason"] == "the file ends in a value of 5 bytes"
+    assert kept[cut, text.index(b"key                   = 3")]["reason"] == "the file ends inside a value of 5 bytes"
     assert len(kept) == 4
 
 
@@ -67,7 +67,8 @@ def test_a_packed_dump_that_is_damaged(engine: Executor, tmp_path: Path) -> None
     damaged, cut = sorted(quarantine(rows), key=lambda row: row["place"] is None)
     assert (damaged["file"], damaged["reason"]) == (
         name,
-        "the packed text is damaged from this place: Compressed file ended before the end-of-stream marker was reached",
+        "the compressed text is damaged from this position on: "
+        "Compressed file ended before the end-of-stream marker was reached",
     )
     assert damaged["place"] > 0 and (cut["place"], cut["reason"]) == (None, CUT_OFF)
 

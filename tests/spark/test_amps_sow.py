@@ -221,5 +221,7 @@ def test_a_key_that_no_message_has(duck: Duck, tmp_path: Path) -> None:
     report = compare(duck, places[0], places[1], {ORDERS: Definition(("/orderId",))})
     found = [finding for finding in report.findings if finding.code == "sow-key-absent"]
     assert len(found) == 2
-    assert found[0].message.endswith("orders (json): no message has /orderId; the first has: id, region")
+    assert found[0].message.endswith(
+        "orders (json): no message has /orderId; the first of these messages has the fields id, region"
+    )
     assert "--keys orders.json=/FIELD" in found[0].hint

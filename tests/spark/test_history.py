@@ -151,7 +151,7 @@ def test_what_cannot_be_read_is_counted(duck: Duck, night_of_runs: Night, tmp_pa
     assert "not what was written" in why[first.name]
     assert "cut off" in why[second.name]
     assert "empty" in why[third.name]
-    assert why["noise.json"] == "it is no text"
+    assert why["noise.json"] == "this file is not text"
     assert why["records.parquet"].startswith("not a whole Parquet file")
     assert set(why) == {first.name, second.name, third.name, "noise.json", "records.parquet"}
 
@@ -186,7 +186,7 @@ def test_parquet_tells_the_same(duck: Duck, night_of_runs: Night, outcome: Histo
         (table.set_column(3, "stored_at", pc.add(table["stored_at"], 1e-6)), "record 1 is not what was written"),
         (table.slice(0, len(table) - 1), "cut off"),
         (table.drop_columns(["hash"]), "column hash is missing"),
-        (table.set_column(3, "stored_at", table["seq"]), "column stored_at is int64, and must be double"),
+        (table.set_column(3, "stored_at", table["seq"]), "column stored_at has the type int64, but must have double"),
     ):
         pq.write_table(changed, file)
         [one] = history_of(duck, files_of([str(file)]), VirtualClock()).report.unread
@@ -272,7 +272,7 @@ def test_each_table_says_what_its_figures_are() -> None:
     assert list(lines_of(report_of(outages=(), phases=(step,)))) == [
         "3 runs and 0 checks, computed on spark",
         "",
-        "Steps without waits for answers, seconds: the middle (95 of 100; longest; how many)",
+        "Steps, without the time that operators took to answer, seconds: the middle (95 of 100; longest; how many)",
         "  SIMULATED r s: 2.0 (3.0; 4.0; 5)",
     ]
 

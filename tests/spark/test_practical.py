@@ -70,10 +70,10 @@ def test_an_old_java_does_not_hide_the_one_of_the_extra(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("says", "modules", "words"),
     [
-        ('openjdk version "11.0.2" 2019-01-15', WHOLE, "is Java 11, and Spark needs 17 or newer"),
-        ('java version "1.8.0_392"', WHOLE, "is Java 8, and Spark needs 17 or newer"),
-        ('openjdk version "21" 2023-09-19', "java.base@21", "cut-down Java without java.se and jdk.unsupported"),
-        ("command not understood", "", "does not say which Java it is"),
+        ('openjdk version "11.0.2" 2019-01-15', WHOLE, "is Java 11, but Spark needs Java 17 or newer"),
+        ('java version "1.8.0_392"', WHOLE, "is Java 8, but Spark needs Java 17 or newer"),
+        ('openjdk version "21" 2023-09-19', "java.base@21", "incomplete Java without java.se and jdk.unsupported"),
+        ("command not understood", "", "does not report its version"),
     ],
 )
 def test_a_java_that_will_not_do(tmp_path: Path, says: str, modules: str, words: str) -> None:
@@ -86,7 +86,7 @@ def test_a_java_that_will_not_do(tmp_path: Path, says: str, modules: str, words:
 
 def test_no_java(tmp_path: Path) -> None:
     """None on the PATH, and a JAVA_HOME that leads nowhere, are told apart."""
-    with pytest.raises(DefinitionError, match="Spark needs Java, and there is none"):
+    with pytest.raises(DefinitionError, match="Spark needs Java, but no Java is installed"):
         find_java({"PATH": str(tmp_path)}, lambda: None)
     with pytest.raises(DefinitionError, match=f"JAVA_HOME is {tmp_path}, and there is no Java"):
         find_java({"JAVA_HOME": str(tmp_path)})
@@ -177,29 +177,29 @@ def test_a_library_that_is_not_installed() -> None:
         (("reconcile", "ny", "nj", "--out", "ny"), "ny exists already"),
         (
             ("reconcile", "ny", "nj", "--out", "ny/manifest.json/x"),
-            "manifest.json is not a directory that can be written",
+            "manifest.json is not a writable directory",
         ),
-        (("reconcile", "ny", "nowhere"), "nowhere: there is no such export"),
+        (("reconcile", "ny", "nowhere"), "nowhere: this export does not exist"),
         (("journals", "ny/manifest.json", "nj", "--out", "ny"), "ny exists already"),
-        (("journals", "ny", "nowhere"), "nowhere: there is no such file or directory"),
-        (("journals", "ny", "ny"), "this dump is on both sides"),
-        (("sow", "nowhere", "ny"), "nowhere: there is no such file or directory"),
+        (("journals", "ny", "nowhere"), "nowhere: this file or directory does not exist"),
+        (("journals", "ny", "ny"), "this dump was given for both instances"),
+        (("sow", "nowhere", "ny"), "nowhere: this file or directory does not exist"),
         (("history", "nowhere"), "nowhere is not there"),
         (("history", "ny", "--out", "ny"), "ny exists already"),
         (("watch", "nowhere", "--checkpoint", "new"), "there is no directory nowhere"),
         (("watch", "ny", "--checkpoint", "new", "--out", "ny/manifest.json"), "is not a directory"),
         (
             ("watch", "ny", "--checkpoint", "new", "--out", "ny/manifest.json/x"),
-            "is not a directory that can be written",
+            "is not a writable directory",
         ),
-        (("watch", "ny", "--checkpoint", "new", "--out", "ny"), "alerts among the readings"),
+        (("watch", "ny", "--checkpoint", "new", "--out", "ny"), "alerts there would be read as readings"),
         (("watch", "hdfs://host/r", "--checkpoint", "new"), "hdfs://host/r is not a directory of this machine"),
         (("watch", "ny", "--checkpoint", "s3://b/c"), "s3://b/c is not a directory of this machine"),
         (("watch", "ny", "--checkpoint", "new", "--out", "file:/x"), "file:/x is not a directory of this machine"),
-        (("history", "ny", "--memory", "much"), "--memory: 'much' is no size"),
-        (("history", "ny", "--master", "mesos://x"), "--master: 'mesos://x' is neither local"),
+        (("history", "ny", "--memory", "much"), "--memory: 'much' is not a size"),
+        (("history", "ny", "--master", "mesos://x"), "--master: 'mesos://x' is not valid; write local"),
         (("history", "ny", "--scratch", "nowhere"), "--scratch: nowhere is not a directory"),
-        (("history", "ny", "--conf", "x"), "--conf: 'x' is not spark.NAME=VALUE"),
+        (("history", "ny", "--conf", "x"), "--conf: 'x' does not have the form spark.NAME=VALUE"),
     ],
 )
 def test_arguments_are_checked_before_spark_starts(
@@ -267,7 +267,9 @@ def test_bad_parquet_is_named(tmp_path: Path) -> None:
     index = SCHEMA.get_field_index("sequence")
     wrong = {
         "column sequence is missing": good.remove_column(index),
-        "column sequence is string, and must be int64": good.set_column(index, "sequence", pa.array(["1"])),
+        "column sequence has the type string, but must have int64": good.set_column(
+            index, "sequence", pa.array(["1"])
+        ),
         "column sequence has empty values": good.set_column(index, "sequence", pa.array([None], pa.int64())),
     }
     for number, (words, table) in enumerate(wrong.items()):
@@ -282,15 +284,15 @@ def test_bad_parquet_is_named(tmp_path: Path) -> None:
     (tmp_path / "half.parquet").write_bytes(data[: len(data) // 2])
     with pytest.raises(DefinitionError, match="not a whole Parquet file"):
         check_files(place, [whole])
-    with pytest.raises(DefinitionError, match="the manifest names this file, and it is not there"):
+    with pytest.raises(DefinitionError, match="the manifest names this file, but the file does not exist"):
         check_files(place, [DataFile(path="away.parquet", rows=1, bytes=1)])
 
 
 def test_an_export_that_is_none(tmp_path: Path) -> None:
     """A directory that is not there, a collection that has not ended, and a manifest that is none are told apart."""
-    with pytest.raises(DefinitionError, match="there is no such export"):
+    with pytest.raises(DefinitionError, match="this export does not exist"):
         Side.open(str(tmp_path / "away"))
-    with pytest.raises(DefinitionError, match="no export, or its collection has not ended"):
+    with pytest.raises(DefinitionError, match="so it is not an export or its collection is not finished"):
         Side.open(str(tmp_path))
     (tmp_path / "manifest.json").write_text('{"format": 1}')
     with pytest.raises(DefinitionError, match="not a manifest of an export: site"):
@@ -356,7 +358,7 @@ def test_a_look_that_cannot_be_read() -> None:
     text = "[FAILED_READ_FILE.NO_HINT] Encountered error while reading file file:///r/x.jsonl. Caused by: {}"
     denied = fault_of(Py4JError(text.format("java.io.FileNotFoundException: /r/x.jsonl (Permission denied)")))
     assert str(denied) == "/r/x.jsonl: cannot be read: permission denied"
-    assert "it was removed" in str(fault_of(Py4JError(text.format("java.io.FileNotFoundException"))))
+    assert "the file was removed" in str(fault_of(Py4JError(text.format("java.io.FileNotFoundException"))))
 
 
 def test_a_fault_of_the_jvm_is_said_in_its_own_words() -> None:
@@ -371,4 +373,4 @@ def test_a_kind_of_uri_that_spark_does_not_know() -> None:
     """Law: without Hadoop's half of S3 the error names what to add."""
     text = "An error.\n: java.lang.ClassNotFoundException: Class org.apache.hadoop.fs.s3a.S3AFileSystem not found"
     error = fault_of(Py4JError(text))
-    assert str(error) == "Spark has no file system for this kind of URI" and "hadoop-aws" in (error.hint or "")
+    assert str(error) == "Spark cannot read this kind of URI" and "hadoop-aws" in (error.hint or "")

@@ -99,7 +99,7 @@ def test_rows_that_are_not_read_are_no_verdict(duck: Duck, tmp_path: Path) -> No
     sides = [Side.open(str(side)) for side in (left, right)]
     [file] = sides[0].manifest.files
     more = sides[0].manifest.model_copy(update={"files": (file.model_copy(update={"rows": 10}),)})
-    with pytest.raises(ComputationFailed, match="9 of 10 messages of ny were read, so nothing is judged"):
+    with pytest.raises(ComputationFailed, match="9 of 10 messages of ny were read, so no verdict is possible"):
         reconcile(duck, replace(sides[0], manifest=more), sides[1], Ask(), VirtualClock(NOON))
 
 
@@ -187,7 +187,7 @@ def flip(data: bytes) -> bytes:
 @pytest.mark.parametrize(
     ("change", "words"),
     [
-        (flip, "its SHA-256 is not the manifest's"),
+        (flip, "its SHA-256 differs from the SHA-256 in the manifest"),
         (lambda data: data[: len(data) // 2], "not a whole Parquet file"),
         (lambda data: b"", "not a whole Parquet file"),
     ],
@@ -272,11 +272,14 @@ def test_absent_columns_that_may_be_empty_are_unknown(duck: Duck, tmp_path: Path
 @pytest.mark.parametrize(
     ("change", "words"),
     [
-        (lambda told: told.update(format=2), "has format 2, which this release does not know"),
-        (lambda told: told.update(features=["deltas"]), "has the feature deltas, which this release does not know"),
+        (lambda told: told.update(format=2), "has format 2, but this release does not support it"),
+        (
+            lambda told: told.update(features=["deltas"]),
+            "has the feature deltas, but this release does not support it",
+        ),
         (lambda told: told["files"].append(told["files"][0]), "is listed twice"),
         (lambda told: told["endpoints"].append(told["endpoints"][0]), "endpoint a/queue/q is listed twice"),
-        (lambda told: told["files"][0].update(path="../x.parquet"), "not inside of the export"),
+        (lambda told: told["files"][0].update(path="../x.parquet"), "not inside the export"),
         (lambda told: told["files"][0].update(path="away.parquet", service="a"), "it is not there"),
     ],
 )

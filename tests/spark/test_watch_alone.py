@@ -31,9 +31,9 @@ def test_it_waits_for_who_has_it(tmp_path: Path) -> None:
     stopped.set()
     for stop, patience_s in ((Stop(), 0.3), (stopped, 60.0)):
         said: list[str] = []
-        with pytest.raises(LeaseHeld, match="another process still has"):
+        with pytest.raises(LeaseHeld, match="another process still uses"):
             await_last_jvm(tmp_path, stop, said.append, patience_s=patience_s)
-        assert said == ["waiting for the end of the JVM of a process that was killed"]
+        assert said == ["waiting until the JVM of a killed process ends"]
 
     await_last_jvm(tmp_path, Stop(), lambda _: jvm.communicate("\n") and None)
     name_jvm(tmp_path, None)

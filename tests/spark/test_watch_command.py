@@ -80,7 +80,7 @@ def heir_of(frozen: subprocess.Popen[str], folder: Path, rest: Sequence[File]) -
     with begun(folder, "--available-now") as heir:
         assert heir.stderr is not None
         said = next((line for line in heir.stderr if "continues after" in line or "waiting" in line), None)
-        assert said == "waiting for the end of the JVM of a process that was killed\n"
+        assert said == "waiting until the JVM of a killed process ends\n"
         assert batches(folder, "offsets") == known
         os.kill(jvm, signal.SIGCONT)
         out, err = heir.communicate(timeout=PATIENCE_S)
@@ -153,7 +153,7 @@ def test_refusals(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytes
     for more, words in (
         (("--stall", "soon"), "--stall soon: "),
         (("--window", "0s"), "the time must be longer than nothing"),
-        (("--conf", "x"), "--conf: 'x' is not spark.NAME=VALUE"),
+        (("--conf", "x"), "--conf: 'x' does not have the form spark.NAME=VALUE"),
         ((), f"there is no directory {tmp_path / 'readings'}"),
     ):
         assert main(arguments(tmp_path, *more)) == 2

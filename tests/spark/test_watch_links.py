@@ -161,7 +161,9 @@ def test_how_an_instance_stands() -> None:
     assert (
         "link to ny sync, 30 s behind, queue messages 40, owned here 40, journals 0 MB, 10.0% full, room for" in line
     )
-    assert line.endswith(", 2 s a second less, level in about 15 s, owned messages gone in about 20 s")
+    assert line.endswith(
+        ", the delay falls by 2 s per second and is 0 in about 15 s, owned messages are gone in about 20 s"
+    )
     silent, _ = course_of([Joined(0, None, failure="nobody listens")])
     assert standing_line(silent, *KEY, AT_ONCE).endswith("it does not answer: nobody listens [link.unknown]")
 

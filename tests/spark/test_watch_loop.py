@@ -144,7 +144,7 @@ def test_stopped_and_started_again(tmp_path: Path) -> None:
     bring(tmp_path, night())
     stop = Stop()
     stop.set()
-    with pytest.raises(ComputationFailed, match="stopped before everything was read"):
+    with pytest.raises(ComputationFailed, match="stopped before it had read everything"):
         follow(tmp_path, stop=stop)
     follow(tmp_path)
     assert brief(written(tmp_path)) == NIGHT
@@ -177,4 +177,4 @@ def test_as_a_command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: p
     result = json.loads(capsys.readouterr().out.splitlines()[-1])["result"]
     assert (result["lines"], result["alerts"], result["exit_code"]) == (len(night()) * 3, len(NIGHT), 4)
     assert main([*asked, *WATCH_RULES, "--available-now", "--engine", "duckdb"]) == 2
-    assert "DuckDB does not follow readings" in capsys.readouterr().err
+    assert "DuckDB cannot follow readings" in capsys.readouterr().err

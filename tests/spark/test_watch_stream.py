@@ -184,13 +184,13 @@ def test_what_comes_late_or_broken(watch: Watch) -> None:
 
 def test_it_goes_on_where_it_stopped(watch: Watch) -> None:
     """Law: read in three sittings, the night has the alerts of one; a sitting with nothing new changes nothing. One that
-    is stopped before everything was read says so, and the next one has the rest. Half files of a killed process are
+    is stopped before it had read everything says so, and the next one has the rest. Half files of a killed process are
     replaced, and another's left alone."""
     files = night()
     watch.bring(files[:31])
     stop = Stop()
     stop.set()
-    with pytest.raises(ComputationFailed, match="stopped before everything was read"):
+    with pytest.raises(ComputationFailed, match="stopped before it had read everything"):
         watch.run(stop=stop)
     watch.run()
     for folder, name in (("state", "0000000001.json"), ("alerts", "alerts-x.jsonl")):
@@ -303,7 +303,7 @@ def test_a_checkpoint_that_is_not_whole(again: Watch) -> None:
     """Law: where Spark's part of a checkpoint is gone and ours is not, nothing is counted twice: it is refused."""
     before = again.alerts()
     shutil.rmtree(again.checkpoint / "spark")
-    with pytest.raises(DefinitionError, match="is not whole: batch 0 after"):
+    with pytest.raises(DefinitionError, match="is not complete: batch 0 follows batch"):
         again.run()
     assert again.alerts() == before
 
@@ -319,7 +319,7 @@ def test_what_spark_keeps_is_damaged(again: Watch, damaged: str) -> None:
         file.with_name(f".{file.name}.crc").unlink(missing_ok=True)
     with pytest.raises(ComputationFailed) as caught:
         again.run()
-    assert f"{again.checkpoint / 'spark'} is damaged: take another directory" in caught.value.hint
+    assert f"{again.checkpoint / 'spark'} is damaged: use another directory" in caught.value.hint
     assert again.alerts() == before
 
 
@@ -352,7 +352,7 @@ def test_other_readings_or_rules(tmp_path: Path) -> None:
 def test_a_directory_of_somebody_else(tmp_path: Path) -> None:
     """Law: a directory that holds other things is not taken for a checkpoint, nor is a damaged one."""
     (tmp_path / "mine.txt").write_text("mine")
-    with pytest.raises(DefinitionError, match="is no checkpoint"), checkpoint_at(tmp_path, "file:/r", RULES, None):
+    with pytest.raises(DefinitionError, match="is not a checkpoint"), checkpoint_at(tmp_path, "file:/r", RULES, None):
         pass
     (tmp_path / "watch.json").write_text("{}")
     with pytest.raises(DefinitionError, match="no checkpoint"), checkpoint_at(tmp_path, "file:/r", RULES, None):

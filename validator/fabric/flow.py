@@ -157,15 +157,15 @@ def _all_but_one(taken: Mapping[Instance, int]) -> tuple[int, dict[Instance, int
 
 def _finding(gap: Gap, topic: Topic) -> ValidationFinding:
     link = gap.link
-    what = f"passes on only what comes from «{link.destination.passthrough}»"
+    what = f"passes on only messages from «{link.destination.passthrough}»"
     if link.destination.passthrough is None:
-        what = "passes nothing on"
+        what = "passes no messages on"
     shown = ", ".join(gap.publishers[:_NAMES_MAX])
     if len(gap.publishers) > _NAMES_MAX:
         shown += f" and {len(gap.publishers) - _NAMES_MAX} more"
     message = (
-        f"what is published to {topic.name} on {shown} reaches {link.source.name} from group "
-        f"{', '.join(gap.groups)}, and never {link.target.name}: the link {link} {what}"
+        f"messages published to {topic.name} on {shown} reach {link.source.name} from group "
+        f"{', '.join(gap.groups)} but never reach {link.target.name}, because the link {link} {what}"
     )
     existing = link.destination.passthrough
     xml = passthrough(existing, gap.groups)

@@ -92,7 +92,8 @@ class _Question:
             yield self._undecided(Check.TXLOG, f"is in the transaction log of {target.name}", at)
         else:
             message = (
-                f"{target.name} logs no {self._entry.message_type} topic, so nothing that {self._text} stands for"
+                f"{target.name} logs no {self._entry.message_type} topics, "
+                f"so it logs no topic that matches {self._text}"
             )
             yield Verdict(Check.TXLOG, message, at)
 
@@ -106,7 +107,7 @@ class _Question:
         if patterns:
             yield self._undecided(Check.REPLICATE, f"is replicated back to {source.name}", at)
         else:
-            message = f"{target.name} replicates no {self._entry.message_type} topic back to {source.name}"
+            message = f"{target.name} replicates no {self._entry.message_type} topics back to {source.name}"
             yield Verdict(Check.REPLICATE, message, at)
 
     def _filters(self) -> Iterator[Verdict]:
@@ -118,7 +119,9 @@ class _Question:
                 if back.filter == self._entry.filter or pattern.names is not None:
                     continue
                 if self._covered([pattern]):
-                    message = f"{self._text} is filtered by «{self._entry.filter}», and differently on the way back"
+                    message = (
+                        f"{self._text} is filtered by «{self._entry.filter}», but by another filter on the way back"
+                    )
                     yield Verdict(Check.REPLICATE_FILTER, message, back.at, culprit=way)
                     return
                 if self._pattern.overlaps(pattern) is not False:
@@ -154,11 +157,11 @@ class _Question:
                 what = f"is a SOW topic on {self._link.target.name} as those of {container.name} are"
                 yield self._undecided(Check.SOW, what, self._link.target.at)
             elif all(mate.keys != container.keys for mate in mates):
-                message = f"the topics of {container.name} have other keys on {self._link.target.name}"
+                message = f"the topics of {container.name} have different keys on {self._link.target.name}"
                 yield Verdict(Check.KEYS, message, mates[0].at)
 
     def _undecided(self, check: Check, what: str, at: Place) -> Verdict:
-        message = f"every known topic of {self._text} is accounted for; whether every other {what} is unknown"
+        message = f"every known topic of {self._text} is checked; it is unknown whether every other topic {what}"
         return Verdict(check, message, at, is_decided=False)
 
     def _of_type(self, selector: Selector[E]) -> Sequence[tuple[E, Pattern]]:

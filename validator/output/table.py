@@ -95,7 +95,9 @@ def _suggestions(suggestions: Sequence[Suggestion], width: int) -> Iterator[str]
         for loss in each.gives_up:
             yield from _wrapped(f"gives up: {loss}", width)
         if each.also_relaxes:
-            yield from _wrapped(f"also relaxes {', '.join(each.also_relaxes)}, which need it not", width)
+            yield from _wrapped(
+                f"also excludes the checks for {', '.join(each.also_relaxes)}, although that is not needed", width
+            )
     yield ""
 
 

@@ -50,7 +50,7 @@ def _within(instance: Instance, was: Destination, now: Destination) -> Iterator[
             yield paste(instance, where, _entry(entry), entry.at)
     for entry in was.topics:
         if entry_shape(entry) not in has and (entry.name, entry.message_type) not in kept:
-            yield paste(instance, f"{where}, without the entry {entry.name or 'that has no name'}", "", entry.at)
+            yield paste(instance, f"{where}, without the entry {entry.name or 'without a name'}", "", entry.at)
 
 
 def _entry(entry: ReplicatedTopic) -> str:

@@ -32,13 +32,13 @@ from validator.rolling.moment import Moment, refusals, routes
 EXCLUDE, DEFINE, REPLICATE, WITHDRAW, RESTORE = "exclude", "define", "replicate", "withdraw", "restore"
 
 _WHAT = {
-    EXCLUDE: "exclude checks for the time of the change, and restart",
-    DEFINE: "log and define what is new, replicate as before, and restart",
-    REPLICATE: "replicate as in the new configuration, with the exclusions for the time of the change, and restart",
-    WITHDRAW: "take out what the new configuration no longer logs or defines, and restart",
-    RESTORE: "stop all of these at the same time, give them the new configurations, without the exclusions that were "
-    "for the time of the change, and start them. If that is not possible, remove everything but cascade one instance "
-    "after the other: a fabric that excludes nothing but cascade fully meets the rules",
+    EXCLUDE: "exclude checks during the change, and restart",
+    DEFINE: "log and define the new topics, replicate as before, and restart",
+    REPLICATE: "replicate as in the new configuration, with the temporary exclusions, and restart",
+    WITHDRAW: "remove the topics that the new configuration no longer logs or defines, and restart",
+    RESTORE: "stop all of these at the same time, give them the new configurations without the temporary exclusions, "
+    "and start them. If that is not possible, remove the exclusions except cascade from one instance after the other: "
+    "a fabric that excludes only cascade fully meets the rules",
 }
 
 Exclusions = dict[EntryKey, set[Check]]

@@ -29,7 +29,7 @@ def bootstrap_rules(fabric: Fabric) -> Iterator[ValidationFinding]:
         resolution = fabric.directory.at(instance, instance.bootstrap.addresses)
         yield from _unprepared(instance, instance.bootstrap)
         if not resolution.targets and not resolution.is_itself:
-            message = f"no configuration given is that of an instance that {instance.name} bootstraps from"
+            message = f"{instance.name} bootstraps from an instance whose configuration was not given"
             yield broken("bootstrap-source-unknown", message, instance.bootstrap.at, source=instance)
             continue
         sources[instance] = resolution.targets
@@ -48,7 +48,7 @@ def _unprepared(instance: Instance, bootstrap: Bootstrap) -> Iterator[Validation
         lacks.append(("transaction log", "AMPSConfig", xml))
     for what, where, xml in lacks:
         fix: Fix = paste(instance, where, xml, instance.at)
-        message = f"{instance.name} is to bootstrap, and has no {what}"
+        message = f"{instance.name} has a Bootstrap but no {what}"
         yield broken("bootstrap-unprepared", message, bootstrap.at, source=instance, fix=fix)
 
 
@@ -86,11 +86,11 @@ def _asked(
     logs, stores = theirs.logged(topic) is not False, theirs.sow(topic) is not None
     asks, missing = f"{instance.name} bootstraps {topic.name} from {source.name}", ""
     if not logs and not stores:
-        missing = f"{asks}, which neither logs nor stores it" if is_literal else ""
+        missing = f"{asks}, but {source.name} neither logs nor stores it" if is_literal else ""
     elif not logs and not bootstrap.fetches("sow"):
-        missing = f"{asks} with DataType txlog alone, and {source.name} has it in its SOW only"
+        missing = f"{asks} with only DataType txlog, but {source.name} has it only in its SOW"
     elif not stores and not bootstrap.fetches("txlog"):
-        missing = f"{asks} with DataType sow alone, and {source.name} has it in its log only"
+        missing = f"{asks} with only DataType sow, but {source.name} has it only in its log"
     if missing:
         yield broken(
             "bootstrap-source-lacks",
@@ -102,7 +102,7 @@ def _asked(
             other_at=source.at,
         )
     if stores and bootstrap.fetches("sow") and ours.sow(topic) is None:
-        message = f"{asks}, which has it in its SOW, and {instance.name} defines no SOW topic for it"
+        message = f"{asks}, which has it in its SOW, but {instance.name} defines no SOW topic for it"
         yield broken("bootstrap-unstored", message, entry.at, source=source, target=instance, topic=topic)
 
 
@@ -126,7 +126,7 @@ def _left_out(
     if theirs.logged(topic) and ours.logged(topic) and not (is_asked and bootstrap.fetches("txlog")):
         lost.append(f"messages that were first published to {instance.name}")
     if lost:
-        how = "leaves out" if not is_asked else f"fetches {' and '.join(sorted(bootstrap.data or ()))} alone of"
+        how = "leaves out" if not is_asked else f"fetches only {' and '.join(sorted(bootstrap.data or ()))} of"
         message = f"the Bootstrap of {instance.name} {how} {topic.name}, so it does not restore {' and '.join(lost)}"
         xml = leaf("DataType", "sow,txlog") if is_asked else topic_entry(topic.name, topic.message_type)
         fix = paste(instance, "Bootstrap", xml, bootstrap.at)
@@ -150,9 +150,8 @@ def _deadlocks(sources: Mapping[Instance, Sequence[Instance]]) -> Iterator[Valid
                 free.append(asker)
     for instance in sorted(waiting, key=lambda each: (each.name, each.at)):
         source = sources[instance][0]
-        message = (
-            f"{instance.name} bootstraps from {', '.join(each.name for each in sources[instance])}, which waits too"
-        )
+        names = ", ".join(each.name for each in sources[instance])
+        message = f"{instance.name} bootstraps from {names}, which also waits for a bootstrap"
         at = instance.bootstrap.at if instance.bootstrap else instance.at
         other = source.bootstrap.at if source.bootstrap else source.at
         yield broken("bootstrap-deadlock", message, at, source=source, target=instance, other_at=other)

@@ -29,7 +29,9 @@ def failover_sets(fabric: Fabric) -> list[tuple[Instance, ...]]:
     for names in fabric.options.failover_sets:
         missing = [name for name in names if name not in fabric.directory.by_name]
         if missing:
-            raise DefinitionError(f"the fail-over set {', '.join(names)} names {missing[0]}, which was not given")
+            raise DefinitionError(
+                f"the fail-over set {', '.join(names)} names {missing[0]}, but this instance was not given"
+            )
         sets.append(tuple(fabric.directory.by_name[name][0] for name in names))
     return sets
 
@@ -51,7 +53,7 @@ def _failover(fabric: Fabric) -> Iterator[ValidationFinding]:
         for link in weak:
             told.add(link)
             at = link.destination.at
-            message = f"clients fail over between {link.source.name} and {link.target.name}, and {link} is async"
+            message = f"clients fail over between {link.source.name} and {link.target.name}, but {link} is async"
             fix = paste(link.source, f"Destination {link.destination.label}", leaf("SyncType", "sync"), at)
             yield broken("failover-async", message, at, link=link, other_at=link.target.at, fix=fix)
         start = members[0]
@@ -77,7 +79,9 @@ def _out_of_reach(
 
 
 def _unconnected(one: Instance, other: Instance, members: Sequence[Instance]) -> ValidationFinding:
-    message = f"clients fail over between {one.name} and {other.name}, and no links lead both ways between them"
+    message = (
+        f"clients fail over between {one.name} and {other.name}, but the links do not lead both ways between them"
+    )
     if len(members) > 2:
         message += f" within {', '.join(each.name for each in members[:5])}{' …' if len(members) > 5 else ''}"
     return broken("failover-unconnected", message, one.at, source=one, target=other, other_at=other.at)

@@ -46,7 +46,7 @@ def instance_rules(fabric: Fabric) -> Iterator[ValidationFinding]:
 def _duplicate_names(fabric: Fabric) -> Iterator[ValidationFinding]:
     for name, instances in fabric.directory.by_name.items():
         for other in instances[1:]:
-            message = f"two instances are called {name}"
+            message = f"two instances have the name {name}"
             yield broken("duplicate-name", message, other.at, source=other, other_at=instances[0].at)
 
 
@@ -68,10 +68,10 @@ def _no_sync(fabric: Fabric, instance: Instance) -> Iterator[ValidationFinding]:
     if instance.destinations:
         first = instance.destinations[0]
         fix = paste(instance, f"Destination {first.label}", "<SyncType>sync</SyncType>", first.at)
-        message = f"{instance.name} takes clients, and none of its destinations is sync"
+        message = f"{instance.name} takes clients, but none of its destinations is sync"
         yield broken("no-sync-destination", message, first.at, source=instance, fix=fix)
     elif fabric.incoming[instance]:
-        message = f"{instance.name} takes clients and replicates to no instance: keep publishers away from it"
+        message = f"{instance.name} takes clients but replicates to no instance; keep publishers away from it"
         yield broken("no-sync-destination", message, instance.at, source=instance, level=Level.NOTE)
 
 
@@ -85,7 +85,7 @@ def _not_logged(instance: Instance, holdings: Holdings) -> Iterator[ValidationFi
             seen.add(topic)
             entry = holdings.carriers[destination].matching(topic)[0]
             fix = paste(instance, "TransactionLog", topic_entry(topic.name, topic.message_type), at)
-            message = f"{instance.name} replicates {topic.name}, and does not log it"
+            message = f"{instance.name} replicates {topic.name} but does not log it"
             yield broken("topic-not-logged", message, entry.at, source=instance, topic=topic, fix=fix)
 
 
@@ -105,7 +105,9 @@ def _queues(fabric: Fabric, instance: Instance, holdings: Holdings) -> Iterator[
                     message = f"{instance.name} replicates {queue.name}, a LocalQueue, to {relay.destination.label}"
                     yield broken("local-queue-replicated", message, relay.entry.at, source=instance, topic=topic)
         elif queue.initial_owner and queue.initial_owner not in fabric.directory.by_name:
-            message = f"no instance given is called {queue.initial_owner}, the InitialOwner of {queue.name}"
+            message = (
+                f"the InitialOwner of {queue.name} is {queue.initial_owner}, but no given instance has this name"
+            )
             yield broken("initial-owner-unknown", message, queue.at, source=instance, topic=topic)
 
 
@@ -136,7 +138,7 @@ def _definitions(instance: Instance, holdings: Holdings) -> Iterator[ValidationF
     names: set[str] = set()
     for out in instance.destinations:
         if out.name and out.name in names:
-            message = f"two destinations of {instance.name} are called {out.name}"
+            message = f"two destinations of {instance.name} have the name {out.name}"
             yield broken("duplicate-definition", message, out.at, source=instance)
         names.add(out.name)
     yield from _sow_order(instance, holdings)
@@ -167,12 +169,12 @@ def _unreadable(fabric: Fabric, instance: Instance) -> Iterator[ValidationFindin
     for entry in entries:
         if entry.name and not fabric.book.pattern(entry.name, regexes=instance.regexes).is_readable:
             topic = Topic(entry.name, entry.message_type)
-            message = f"the expression {entry.name} cannot be read here"
+            message = f"the expression {entry.name} cannot be read by this validation"
             yield broken("pattern-unreadable", message, entry.at, source=instance, topic=topic)
     for destination in instance.destinations:
         if destination.passthrough and not fabric.book.pattern(destination.passthrough).is_readable:
             at = destination.passthrough_at or destination.at
-            message = f"the PassThrough {destination.passthrough} cannot be read here"
+            message = f"the PassThrough {destination.passthrough} cannot be read by this validation"
             yield broken("pattern-unreadable", message, at, source=instance)
 
 
@@ -196,7 +198,7 @@ def _overlap(
             "exclusions" if other.excluded != first.excluded else "filters" if other.filter != first.filter else ""
         )
         if differ:
-            message = f"two Topic entries of {destination.label} match {topic.name}, with different {differ}"
+            message = f"two Topic entries of {destination.label} match {topic.name} with different {differ}"
             at = first.at
             yield broken("overlapping-topics", message, at, source=instance, topic=topic, other_at=other.at)
             return

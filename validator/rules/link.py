@@ -35,7 +35,7 @@ def _strays(fabric: Fabric) -> Iterator[ValidationFinding]:
             message = f"the destination {destination.label} of {source.name} leads to {source.name} itself"
             yield broken("self-destination", message, destination.at, source=source)
         else:
-            message = f"no configuration given is that of {destination.label}, to which {source.name} replicates"
+            message = f"{source.name} replicates to {destination.label}, but its configuration was not given"
             yield broken("destination-unknown", message, destination.at, source=source)
     for source, destination, resolution in fabric.ambiguous:
         names = ", ".join(target.name for target in resolution.targets)
@@ -60,7 +60,10 @@ def _duplicates(fabric: Fabric) -> Iterator[ValidationFinding]:
 def _group(link: Link) -> Iterator[ValidationFinding]:
     wanted, group = link.destination.group, link.target.group
     if wanted and wanted != group:
-        message = f"the destination {link.destination.label} is of group {wanted}, and {link.target.name} of {group}"
+        message = (
+            f"the destination {link.destination.label} has the group {wanted}, "
+            f"but {link.target.name} has the group {group}"
+        )
         fix = paste(link.source, f"Destination {link.destination.label}", leaf("Group", group), link.destination.at)
         yield broken("group-mismatch", message, link.destination.at, link=link, other_at=link.target.at, fix=fix)
 
@@ -84,20 +87,22 @@ def _transport(fabric: Fabric, link: Link) -> Iterator[ValidationFinding]:
         return
     types, there = set(link.destination.transport_types), {transport.type for transport in listening}
     if types and not types & there:
-        message = f"{source} connects as {', '.join(sorted(types))}, {target} listens as {', '.join(sorted(there))}"
+        message = (
+            f"{source} connects as {', '.join(sorted(types))}, but {target} listens as {', '.join(sorted(there))}"
+        )
         yield broken("transport-mismatch", message, at, link=link, other_at=listening[0].at)
     wanted = {each.port for each in link.destination.addresses if each.port is not None}
     ports = fabric.directory.ports(link.target)
     if wanted and ports and not wanted & ports:
         tried = ", ".join(str(port) for port in sorted(wanted))
-        message = f"{source} connects to port {tried}, {target} listens on {', '.join(map(str, sorted(ports)))}"
+        message = f"{source} connects to port {tried}, but {target} listens on {', '.join(map(str, sorted(ports)))}"
         yield broken("port-mismatch", message, at, link=link, other_at=listening[0].at)
 
 
 def _regexes(link: Link) -> Iterator[ValidationFinding]:
     if link.source.regexes != link.target.regexes:
         off = link.target if link.source.regexes else link.source
-        message = f"RegexTopicSupport is off on {off.name} and on at the other end"
+        message = f"RegexTopicSupport is off on {off.name} but on at the other end of the link"
         yield broken("regex-support-differs", message, link.destination.at, link=link, other_at=link.target.at)
 
 
@@ -112,7 +117,7 @@ def _anchoring(fabric: Fabric, link: Link, groups: Sequence[str]) -> Iterator[Va
     for group in groups:
         whole = pattern.regex.fullmatch(group) if pattern.regex else pattern.text == group
         if (pattern.matches(group) or pattern.text in group) and whole is False:
-            verb = "taken to let through" if passes(fabric, destination, group) else "taken not to let through"
-            message = f"the PassThrough {destination.passthrough} matches a part of {group}, and is {verb} that group"
+            verb = "is assumed to pass" if passes(fabric, destination, group) else "is assumed not to pass"
+            message = f"the PassThrough {destination.passthrough} matches a part of {group} and {verb} that group"
             at = destination.passthrough_at or destination.at
             yield broken("passthrough-anchoring", message, at, link=link)

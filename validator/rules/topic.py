@@ -35,13 +35,13 @@ def _keys(fabric: Fabric, link: Link, topic: Topic, carriage: Carriage) -> Itera
     source, target = link.source.name, link.target.name
     at = carriage.entry.at
     if here.keys and there.keys and here.key_domain != there.key_domain:
-        message = f"{topic.name} has the KeyDomain {here.key_domain} on {source} and {there.key_domain} on {target}"
+        message = f"{topic.name} has the KeyDomain {here.key_domain} on {source} but {there.key_domain} on {target}"
         xml = rendered(there.element, replace={"KeyDomain": (here.key_domain,)}) if there.element else ""
         fix = paste(link.target, f"SOW, in place of Topic {there.name}", xml, there.at) if xml else None
         yield broken("key-domain-differs", message, at, link=link, topic=topic, other_at=there.at, fix=fix)
     if here.key_generator != there.key_generator:
         mine, other = here.key_generator or "none", there.key_generator or "none"
-        message = f"{topic.name} has the KeyGenerator {mine} on {source} and {other} on {target}"
+        message = f"{topic.name} has the KeyGenerator {mine} on {source} but {other} on {target}"
         yield broken("key-generator-differs", message, at, link=link, topic=topic, other_at=there.at)
 
 
@@ -56,20 +56,20 @@ def _queue(fabric: Fabric, link: Link, topic: Topic, carriage: Carriage) -> Iter
     source, target = link.source.name, link.target.name
     at = carriage.entry.at
     if here.kind != there.kind:
-        message = f"{topic.name} is a {here.kind} on {source} and a {there.kind} on {target}"
+        message = f"{topic.name} is a {here.kind} on {source} but a {there.kind} on {target}"
         yield broken("queue-kind-differs", message, at, link=link, topic=topic, other_at=there.at)
     elif here.initial_owner != there.initial_owner:
-        mine, other = here.initial_owner or "nobody", there.initial_owner or "nobody"
-        message = f"the InitialOwner of {topic.name} is {mine} on {source} and {other} on {target}"
+        mine, other = here.initial_owner or "not set", there.initial_owner or "not set"
+        message = f"the InitialOwner of {topic.name} is {mine} on {source} but {other} on {target}"
         fix = _same(link, there, "InitialOwner", here.initial_owner)
         yield broken("initial-owner-differs", message, at, link=link, topic=topic, other_at=there.at, fix=fix)
     if here.semantics != there.semantics:
-        message = f"{topic.name} is {here.semantics} on {source} and {there.semantics} on {target}"
+        message = f"{topic.name} is {here.semantics} on {source} but {there.semantics} on {target}"
         fix = _same(link, there, "Semantics", here.semantics)
         yield broken("queue-settings-differ", message, at, link=link, topic=topic, other_at=there.at, fix=fix)
     mine, other = here.domain or link.source.group, there.domain or link.target.group
     if here.kind == there.kind == "GroupLocalQueue" and (here.domain or there.domain) and mine != other:
-        message = f"the domain of {topic.name} is {mine} on {source} and {other} on {target}"
+        message = f"the domain of {topic.name} is {mine} on {source} but {other} on {target}"
         fix = _same(link, there, "GroupLocalQueueDomain", mine)
         yield broken("queue-settings-differ", message, at, link=link, topic=topic, other_at=there.at, fix=fix)
 
@@ -82,7 +82,7 @@ def _beneath(
     for under in underlying_topics(fabric, link.source, queue):
         carried = fabric.carries(link, under)
         if carried is None:
-            message = f"{link} carries the queue {topic.name}, and not its underlying topic {under.name}"
+            message = f"{link} carries the queue {topic.name} but not its underlying topic {under.name}"
             xml = topic_entry(under.name, under.message_type)
             fix = paste(link.source, f"Destination {link.destination.label}", xml, carriage.entry.at)
             at = carriage.entry.at
