@@ -34,7 +34,7 @@ WHYS = {
     "expired": "each message had expired when the other site was read",
     "after-snapshot": "each message was spooled after the other site was read",
     "aged-out": "the other site's log has only higher numbers of the publisher, so it may have had each message",
-    "undecided": "each message is about as old as the other site's log, which has nothing of the publisher but may have had it",
+    "undecided": "each message is as old as the other site's log, which has nothing of the publisher but may have had it",
     "topic-absent": "the other site's log has no message of the topic; check that the other site logs the topic",
     "not-dumped": "the other site's SOW of this topic was not dumped",
     "consumed-between": "each message was at the head of its endpoint and may be consumed; the other site was read later",

@@ -18,7 +18,7 @@ ABSENCES = {
     "lost": "the other instance has higher numbers of the same publisher, so it discards each message as a duplicate",
     "not-yet-replicated": "the other instance has only lower numbers of the publisher, so each message may still arrive",
     "aged-out": "the other log has only higher numbers of the publisher, so each message is older than that log",
-    "undecided": "each message is about as old as the other log, which has nothing of the publisher but may have had it",
+    "undecided": "each message is as old as the other log, which has nothing of the publisher but may have had it",
     "topic-absent": "the other instance's log has no message of the topic",
     "unknown": "a part of the other log could not be read",
 }

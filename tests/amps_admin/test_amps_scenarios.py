@@ -314,7 +314,7 @@ def test_the_target_is_restarted_after_its_downgrade(pair: WorldPair) -> None:
     pair.fault(f"enable {LDN} +500ms: kill {LDN} 500ms")
     outcome, why = ended(pair.lead("amps/uncontrolled", source=HOME, policy=DEAD))
     assert outcome is Outcome.NEEDS_OPERATOR
-    assert "its publishers wait for the failed instance" in why
+    assert "the target's publishers wait for the failed instance" in why
     assert ended(pair.lead("amps/uncontrolled", source=HOME, policy=DEAD)) == (Outcome.DONE, "")
     acknowledged = pair.tally.acknowledged
     pair.wait(10)

@@ -105,7 +105,7 @@ def test_a_library_that_is_missing_is_named_before_the_work(sides: tuple[Path, P
     ended = subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE_S, check=False, cwd=ROOT)
     assert ended.returncode not in (0, 4, 70)
     assert "Spark cannot read this kind of URI" in ended.stderr and "hadoop-aws" in ended.stderr
-    assert "comparing fingerprints" not in ended.stderr
+    assert "comparing the fingerprints" not in ended.stderr
 
 
 def test_a_server_that_is_away(bucket: str, monkeypatch: pytest.MonkeyPatch) -> None:

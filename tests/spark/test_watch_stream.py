@@ -342,7 +342,7 @@ def test_other_readings_or_rules(tmp_path: Path) -> None:
     with checkpoint_at(tmp_path / "c", "file:/r", RULES, None):
         pass
     for readings, rules, words in (
-        ("file:/x", RULES, "is that of file:/r"),
+        ("file:/x", RULES, "belongs to the readings in file:/r"),
         ("file:/r", replace(RULES, stall_s=60.0), "--window 5m --stall 2m --late 30s --full-within 10m"),
     ):
         with pytest.raises(DefinitionError, match=words), checkpoint_at(tmp_path / "c", readings, rules, None):
@@ -355,7 +355,7 @@ def test_a_directory_of_somebody_else(tmp_path: Path) -> None:
     with pytest.raises(DefinitionError, match="is not a checkpoint"), checkpoint_at(tmp_path, "file:/r", RULES, None):
         pass
     (tmp_path / "watch.json").write_text("{}")
-    with pytest.raises(DefinitionError, match="no checkpoint"), checkpoint_at(tmp_path, "file:/r", RULES, None):
+    with pytest.raises(DefinitionError, match="not a checkpoint"), checkpoint_at(tmp_path, "file:/r", RULES, None):
         pass
 
 
