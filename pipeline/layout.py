@@ -37,23 +37,38 @@ _AGAIN = "collect or copy it again"
 COLUMNS: tuple[tuple[str, pa.DataType, bool, str], ...] = (
     ("endpoint", pa.string(), False, "name of the queue or topic endpoint; for AMPS the topic and message type"),
     ("kind", pa.string(), False, "`queue`, `topic-endpoint`; AMPS: `topic` (its log), `sow` (its records)"),
-    ("message_id", pa.string(), False, "equal at both sites; see below"),
-    ("stream", pa.string(), False, "the series of numbers that the id belongs to; `#` for an id of no known form"),
+    ("message_id", pa.string(), False, "the id of the message, equal at both sites; see below"),
+    (
+        "stream",
+        pa.string(),
+        False,
+        "the series of numbers that the id belongs to; `#` if the form of the id is unknown",
+    ),
     ("sequence", pa.int64(), False, "the id's number in its stream; for stream `#` a hash of the id"),
-    ("position", pa.int64(), False, "grows in the order in which the endpoint delivers; gaps are allowed"),
+    ("position", pa.int64(), False, "a number that grows in the order of delivery; gaps are allowed"),
     ("spooled_at", pa.timestamp("us", tz="UTC"), False, "when the message was spooled, by this site's broker"),
     ("size", pa.int64(), True, "bytes of content and attachment: 0 to 4,294,967,295"),
-    ("digest", pa.binary(DIGEST_BYTES), True, "BLAKE2b of the content, 16 bytes; empty when it could not be read"),
-    ("replicated", pa.string(), True, "`replicated`, `not-replicated`, `pending-replication`; empty is unknown"),
-    ("redeliveries", pa.int32(), True, "how often it was delivered again"),
-    ("expires_at", pa.timestamp("us", tz="UTC"), True, "when it expires; 1970-01-01: never; empty is unknown"),
+    (
+        "digest",
+        pa.binary(DIGEST_BYTES),
+        True,
+        "BLAKE2b of the content, 16 bytes; empty if the content could not be read",
+    ),
+    ("replicated", pa.string(), True, "`replicated`, `not-replicated`, `pending-replication`; empty means unknown"),
+    ("redeliveries", pa.int32(), True, "how often the message was delivered again"),
+    (
+        "expires_at",
+        pa.timestamp("us", tz="UTC"),
+        True,
+        "when the message expires; 1970-01-01 means never; empty means unknown",
+    ),
     (
         "dmq_eligible",
         pa.bool_(),
         True,
-        "goes to the dead message queue rather than being discarded; empty is unknown",
+        "whether the message goes to the dead message queue instead of being discarded; empty means unknown",
     ),
-    ("priority", pa.int32(), True, "0 to 9, the highest; empty is unknown"),
+    ("priority", pa.int32(), True, "0 to 9, where 9 is the highest; empty means unknown"),
 )
 SCHEMA = pa.schema([pa.field(name, kind, nullable=empty) for name, kind, empty, _ in COLUMNS])
 

@@ -10,9 +10,9 @@ from pydantic import Field
 from orchestrator.errors import DefinitionError
 
 BEGIN_S, END_S = -62_135_596_800, 253_402_300_800
-"""The years 1 and 10,000: before and from then on a moment cannot be written down."""
+"""The start of the years 1 and 10,000. A time outside this range cannot be written as a date."""
 Moment = Annotated[float, Field(ge=0, lt=END_S, allow_inf_nan=False)]
-"""Seconds since the epoch, as a document from outside tells them."""
+"""Seconds since the epoch, as given in an external document."""
 
 
 def moment(text: str, option: str) -> float:

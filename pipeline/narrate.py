@@ -13,7 +13,7 @@ from pipeline.report import WHYS, EndpointReport, Interval, Report, ServiceRepor
 _ENDPOINTS_MAX = 20
 _INTERVALS_MAX = 24
 _PLANS = {
-    "fingerprints": "fingerprints alone: all of them agree",
+    "fingerprints": "fingerprints only, because all of them agree",
     "drill": "fingerprints, and a detailed read where they differ",
     "everything": "every message separately, because many messages may differ",
 }
@@ -104,7 +104,7 @@ def _work(report: Report) -> Iterator[str]:
     work = report.work
     looked = f"{work.rows_drilled:,} of {counted(work.rows, 'message')} read in detail"
     yield f"compared on {work.engine} by {_PLANS[work.plan]}; {looked}"
-    yield f"a message that differs was overlooked with a probability of at most {work.overlooked_at_most:.1e}"
+    yield f"the probability that a message that differs was overlooked is at most {work.overlooked_at_most:.1e}"
     used = {why for one in report.endpoints for side in (one.missing, one.extra) for why in side.by_why}
     if any(why in WHYS and why.startswith("consumed") for why in used):
         yield (

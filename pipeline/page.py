@@ -55,8 +55,8 @@ def page_of(report: Report) -> bytes:
     work = report.work
     _note(
         body,
-        f"compared by {work.engine}; {work.rows_drilled:,} of {counted(work.rows, 'message')} read in detail; a"
-        f" message that differs was overlooked with a probability of at most {work.overlooked_at_most:.1e};"
+        f"compared by {work.engine}; {work.rows_drilled:,} of {counted(work.rows, 'message')} read in detail; the"
+        f" probability that a message that differs was overlooked is at most {work.overlooked_at_most:.1e};"
         f" made {iso(report.created_at)}; run {report.run or 'none'}; sha256 {report.checksum}",
     )
     return f"<!DOCTYPE html>\n{tostring(html, encoding='unicode', method='html')}\n".encode()

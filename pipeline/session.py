@@ -338,5 +338,5 @@ def _reason(log: IO[bytes], error: Exception) -> str:
 
 def _hint(settings: SparkSettings) -> str:
     if settings.is_local:
-        return f"memory is set to {settings.memory}, scratch space to {settings.scratch or tempfile.gettempdir()}"
+        return f"the memory is {settings.memory}, and the scratch space is in {settings.scratch or tempfile.gettempdir()}"
     return f"check that the cluster at {settings.master} runs and that it can reach this machine"

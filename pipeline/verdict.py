@@ -28,11 +28,11 @@ _ABSENT = "topic-absent"
 _DELAY_S = 1.0
 # Uncertain explanations of a message. With them, the number of lost messages has bounds.
 _PERHAPS = {
-    "consumed-between": "were at the head of their endpoint and may have been consumed at the active site instead",
-    "consumed-unpropagated": "were at the head of their endpoint and may have been consumed at the active site instead",
-    "aged-out": "are older than the active site's log and may have been in it",
-    "undecided": "are about as old as the active site's log and may have been in it",
-    "expired": "had expired and may have been discarded at the active site",
+    "consumed-between": "messages were at the head of their endpoint and may have been consumed at the active site",
+    "consumed-unpropagated": "messages were at the head of their endpoint and may have been consumed at the active site",
+    "aged-out": "messages are older than the active site's log and may have been in it",
+    "undecided": "messages are about as old as the active site's log and may have been in it",
+    "expired": "messages had expired and may have been discarded at the active site",
 }
 
 
@@ -212,7 +212,7 @@ def recovery_point(endpoints: Sequence[EndpointReport], known: Circumstances) ->
     for why, text in _PERHAPS.items():
         perhaps[text] += sum(one.before_failover.get(why, 0) for one in only_there)
     silent = sum(one.may_have_expired for one in only_there)
-    perhaps["may have expired at the active site, because their expiration time was not reported"] += silent
+    perhaps["messages may have expired at the active site, because their expiration time was not reported"] += silent
     reasons = tuple(f"{number:,} {text}" for text, number in perhaps.items() if number)
     if not reasons:
         return Rpo(how="proven", low=low, high=low, reasons=("every message of both sites was compared",))

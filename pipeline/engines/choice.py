@@ -60,7 +60,7 @@ def is_installed(library: str) -> bool:
 def _check_duckdb(settings: Settings, far: Place | None) -> None:
     if settings.names_a_cluster:
         raise DefinitionError(
-            "--engine duckdb cannot use a cluster", hint="leave out --master and --remote, or --engine"
+            "--engine duckdb cannot use a cluster", hint="leave out --master and --remote, or leave out --engine"
         )
     if far is not None:
         raise DefinitionError(

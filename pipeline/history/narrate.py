@@ -24,7 +24,7 @@ def lines_of(report: HistoryReport) -> Iterator[str]:
     yield from _section("No active site", report.outages)
     yield from _section("Steps, without the time that operators took to answer", report.phases)
     yield from _some(
-        "Drain, messages a second: the middle (from 5 to 95 of 100; how many)",
+        "Drain, in messages per second: the middle value (from 5 to 95 of 100 values; number of values)",
         [
             f"{_mark(one.simulated)}{one.service}, {one.hour:02d}h UTC, backlog from {one.backlog:,}: "
             f"{one.p50:,.0f} ({one.p05:,.0f} to {one.p95:,.0f}; {one.n})"
@@ -71,7 +71,8 @@ def _mark(simulated: bool) -> str:
 
 def _section(title: str, rows: Sequence[Durations]) -> Iterator[str]:
     yield from _some(
-        f"{title}, seconds: the middle (95 of 100; longest; how many)", [_durations(one) for one in rows]
+        f"{title}, in seconds: the middle value (value 95 of 100; longest value; number of values)",
+        [_durations(one) for one in rows],
     )
 
 

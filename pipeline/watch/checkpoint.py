@@ -226,7 +226,7 @@ def checkpoint_at(
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError as error:
-            raise LeaseHeld(f"another process watches with the checkpoint {path}") from error
+            raise LeaseHeld(f"another process uses the checkpoint {path}") from error
         except OSError as error:
             raise OutputLost(f"the checkpoint {path} cannot be locked: {error.strerror}") from error
         about = _about(path, readings, rules, by)

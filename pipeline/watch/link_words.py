@@ -29,7 +29,7 @@ def sentence_of(kind: str, figures: LinkFigures, rules: Rules) -> str:
     """The sentence for one event of ``LinkKind``."""
     read, look, mate = figures.read, figures.look, _mate(figures)
     behind = "the delay is unknown" if read.behind_s is None else f"{read.behind_s:g} s behind"
-    waits = f", publishers wait for {mate}" if look.links is not None and look.links.sync else ""
+    waits = f" and publishers wait for {mate}" if look.links is not None and look.links.sync else ""
     room = None if look.log is None else look.log.survives_s
     silence = "the instance does not report whether its link is connected"
     if look.silence:

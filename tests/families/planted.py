@@ -86,7 +86,7 @@ def not_asked_about_its_link(steps: Steps) -> None:
     """The point of no return does not read whether the target hears from the source."""
     for step in steps:
         if "require" in step:
-            step["require"] = [one for one in step["require"] if "contact with" not in one.get("say", "")]
+            step["require"] = [one for one in step["require"] if "hears from" not in one.get("say", "")]
 
 
 def before_it_stops(steps: Steps) -> None:

@@ -129,7 +129,7 @@ LINTED: Mapping[str, Mistake] = {
     ),
     "the link is not read again": Mistake(
         "redis/uncontrolled",
-        "where: {linked: false}, say: the target has contact with the failed server again",
+        "where: {linked: false}, say: the target hears from the failed server again",
         "where: {follows: true}, say: the target is not a replica",
         "link-not-read",
     ),

@@ -51,7 +51,7 @@ def test_each_interval_stands_under_its_service() -> None:
     )
     rows = [number for number, line in enumerate(lines) if line.startswith("  2027-01-15T08:00:00.000Z")]
     assert [lines[number - 1] for number in rows] == ["  a", "  b"]
-    assert "a message that differs was overlooked with a probability of at most 4.9e-19" in lines
+    assert "the probability that a message that differs was overlooked is at most 4.9e-19" in lines
 
 
 @pytest.mark.parametrize(

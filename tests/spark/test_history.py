@@ -272,7 +272,8 @@ def test_each_table_says_what_its_figures_are() -> None:
     assert list(lines_of(report_of(outages=(), phases=(step,)))) == [
         "3 runs and 0 checks, computed on spark",
         "",
-        "Steps, without the time that operators took to answer, seconds: the middle (95 of 100; longest; how many)",
+        "Steps, without the time that operators took to answer, in seconds: "
+        "the middle value (value 95 of 100; longest value; number of values)",
         "  SIMULATED r s: 2.0 (3.0; 4.0; 5)",
     ]
 

@@ -122,7 +122,7 @@ def _left_out(
     theirs, ours = fabric.holdings[source], fabric.holdings[instance]
     lost = []
     if theirs.sow(topic) is not None and ours.sow(topic) is not None and not (is_asked and bootstrap.fetches("sow")):
-        lost.append("records of the SOW whose messages have left the log")
+        lost.append("SOW records whose messages are no longer in the log")
     if theirs.logged(topic) and ours.logged(topic) and not (is_asked and bootstrap.fetches("txlog")):
         lost.append(f"messages that were first published to {instance.name}")
     if lost:

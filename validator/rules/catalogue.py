@@ -135,7 +135,7 @@ OURS: tuple[Rule, ...] = (
     Rule(
         "overlapping-topics",
         Level.UNDECIDED,
-        "No two Topic entries of a Destination treat one topic differently",
+        "Topic entries of a Destination do not treat the same topic differently",
         "AMPS does not document how it combines the entries",
     ),
     Rule(
