@@ -71,7 +71,7 @@ def statement(report: Report, file: str) -> str:
     """The record's sentence about this evidence: the report, its run, and the times of its snapshots."""
     taken = ", ".join(f"{side.site} {iso(side.taken_from)}" for side in (report.left, report.right))
     return (
-        f"the report {file} shows this (sha256 {report.checksum[:16]}), run {report.run or 'none'}, snapshots {taken}"
+        f"shown by {file} (sha256 {report.checksum[:16]}), run {report.run or 'none'}, snapshots {taken}"
     )
 
 

@@ -121,7 +121,7 @@ def test_suggestions_and_plans_are_asked_for(folder: Path, tmp_path: Path, amps:
         (("--assume", "passthrough=search"), "there is no such assumption"),
         (("--assume", "passthrough_match=maybe"), "passthrough_match=maybe"),
         (("--topics", "no-such-file"), "cannot be read"),
-        (("--intended", "X"), "X, whose asymmetry is meant"),
+        (("--intended", "X"), "X, which is intended to be asymmetric"),
     ],
 )
 def test_an_option_that_does_not_fit_is_a_definition_error(

@@ -34,7 +34,7 @@ def test_a_row_without_pass_through_stops_in_the_middle(amps: SimpleNamespace) -
     report = amps.report_of(*line(amps, "ABC", "^C$"))
     assert set(stops(report)) == {("B", "C")}
     [gap] = [f for f in report.findings if f.check == "passthrough-gap"]
-    assert gap.topic == "t" and "published to t on A reaches B from group A, and never C" in gap.message
+    assert gap.topic == "t" and "published to t on A reach B from group A but never reach C" in gap.message
     assert gap.fix is not None and gap.fix.xml == "<PassThrough>^C$|^A$</PassThrough>"
 
 

@@ -202,7 +202,7 @@ def test_two_changes_of_which_one_is_enough(amps: SimpleNamespace) -> None:
     keys = amps.report_of(a, b.but(sow={"orders": ("/other",)}))
     fixes = [one.fix for one in keys.findings if one.check == "keys"]
     named = zip(fixes, "AB", strict=True)
-    assert all(one is not None and f"opposite change in {name}, not both" in one.where for one, name in named)
+    assert all(one is not None and f"opposite change in {name}, but not both" in one.where for one, name in named)
     logs = ("orders", "q", "x", "y")
     ends = [(a, "B", "x"), (b, "A", "y")]
     entries = tuple(map(amps.Entry, logs))

@@ -191,7 +191,7 @@ def test_instances_that_clients_fail_over_between_are_linked_by_sync(pair: Pair,
     assert "failover-async" not in {rule for rule, *_ in rules(amps.report_of(*apart))}
     given = amps.report_of(*apart, failover_sets=[("A", "B")])
     assert ("failover-async", "risk", "A", "B", None) in rules(given)
-    with pytest.raises(DefinitionError, match="names X, which was not given"):
+    with pytest.raises(DefinitionError, match="names X, but this instance was not given"):
         amps.report_of(a, b, failover_sets=[("A", "X")])
 
 

@@ -101,7 +101,7 @@ def test_only_intended_asymmetry_is_excluded(amps: SimpleNamespace) -> None:
     confs[1] = confs[1].but(log=("t",))  # B forgets to log u: a fault, not an asymmetry
     report = amps.report_of(*confs, suggest_exclusions=True, intended=("V",))
     assert all("txlog" not in each.add for each in report.suggestions)
-    with pytest.raises(DefinitionError, match="X, whose asymmetry is meant"):
+    with pytest.raises(DefinitionError, match="X, which is intended to be asymmetric"):
         amps.report_of(*confs, suggest_exclusions=True, intended=("X",))
 
 

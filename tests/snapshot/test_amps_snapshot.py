@@ -72,7 +72,7 @@ def test_a_part_that_cannot_be_read_is_said(shell: Shell) -> None:
     arguments = ("snapshot", "--inventory", inventory, "--site", HOME, "--dumps", str(dumps))
     ended = shell(*arguments, "--out", "a")
     assert ended.code == 4, ended.err
-    assert f"{first}: 2 pieces could not be read, first: there is no field client seq" in ended.out
+    assert f"{first}: 2 pieces could not be read, first: the field client seq is missing" in ended.out
     assert "a/quarantine" in ended.out
     told = shell(*arguments, "--out", "b", "--json").values[-1]["result"]
     assert (told["unread"], told["exit_code"], told["incomplete"] != []) == (2, 4, True)

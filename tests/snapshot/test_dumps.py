@@ -164,13 +164,13 @@ def test_what_cannot_be_read_is_kept_and_counted(tmp_path: Path) -> None:
     manifest = collected(tmp_path, out)
     found = {(Path(str(row["file"])).name, row["reason"]): row for row in aside(out, manifest)}
     assert set(found) == {
-        ("0.txt", "client seq is no number: 'five'"),
-        ("1.txt", "a line that is no field"),
+        ("0.txt", "client seq is not a number: 'five'"),
+        ("1.txt", "this line is not a field"),
         ("1.txt", CUT_OFF),
         ("0.txt", "the dump reports 9 records, but 8 were read"),
         ("orders.json.txt", NO_TIME),
     }
-    piece = found["0.txt", "client seq is no number: 'five'"]
+    piece = found["0.txt", "client seq is not a number: 'five'"]
     assert damaged[int(str(piece["offset"])) :].startswith(b"entry  ")
     assert bytes(piece["excerpt"]).startswith(b"entry  ")  # type: ignore[call-overload]
     assert found["1.txt", CUT_OFF]["offset"] is None
@@ -211,7 +211,7 @@ def test_dumps_that_change_meanwhile(tmp_path: Path) -> None:
     with pytest.raises(ConnectionLost):
         collect_dumps(dumps, out, JOB, VirtualClock(NOON), observe=stop)
     os.utime(tmp_path / "journal" / "0.txt", (NOON, NOON))
-    with pytest.raises(DefinitionError, match="a collection of other dumps"):
+    with pytest.raises(DefinitionError, match="an unfinished collection of other dumps"):
         collect_dumps(dumps_of({"orders": Instance.of_dumps(str(tmp_path))}), out, JOB, VirtualClock(NOON))
 
 

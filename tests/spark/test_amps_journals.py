@@ -114,7 +114,7 @@ def test_everything_unread_is_counted(duck: Duck, tmp_path: Path) -> None:
     assert one.reason.startswith("client seq is no number: 'x") and one.reason.endswith(" 1'")
     words = [finding.message for finding in findings_of_unread([one], pieces)]
     assert words == [
-        f"5 pieces could not be read, first: {one.reason}",
+        f"5 pieces could not be read; the first one: {one.reason}",
         "5 pieces of further dumps could not be read; `--out` writes a table of all of them",
     ]
     report = open_log(duck, "r", Instance("x", (Place.of(names[0]),)), types_max=3)
