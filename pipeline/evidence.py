@@ -70,9 +70,7 @@ def objections(report: Report, wanted: Return, *, now: float, fresh_s: float = F
 def statement(report: Report, file: str) -> str:
     """The record's sentence about this evidence: the report, its run, and the times of its snapshots."""
     taken = ", ".join(f"{side.site} {iso(side.taken_from)}" for side in (report.left, report.right))
-    return (
-        f"shown by {file} (sha256 {report.checksum[:16]}), run {report.run or 'none'}, snapshots {taken}"
-    )
+    return f"shown by {file} (sha256 {report.checksum[:16]}), run {report.run or 'none'}, snapshots {taken}"
 
 
 def _about_something_else(report: Report, wanted: Return) -> list[Finding]:

@@ -79,11 +79,15 @@ def test_every_byte_is_read_or_quarantined(payloads: list[bytes], data: st.DataO
 @pytest.mark.parametrize(
     ("old", "new", "reason"),
     [
-        (b"client seq                    :", b"client sequence               :", "there is no field client seq"),
-        (b"local txid                    :", b"local txid                    : x", "local txid is no number"),
-        (b"data                          : [two]", b"data                          : two", "data is not in brackets"),
+        (b"client seq                    :", b"client sequence               :", "the field client seq is missing"),
+        (b"local txid                    :", b"local txid                    : x", "local txid is not a number"),
+        (
+            b"data                          : [two]",
+            b"data                          : two",
+            "the value of data is not in brackets",
+        ),
         (b": [two]", b": [twofold]", "a value does not end after its 3 bytes"),
-        (b": [trader]\nrep", b": [trader]\n?\nrep", "a line that is no field"),
+        (b": [trader]\nrep", b": [trader]\n?\nrep", "this line is not a field"),
     ],
 )
 def test_one_corrupt_entry_costs_no_other(old: bytes, new: bytes, reason: str) -> None:

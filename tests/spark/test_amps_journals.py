@@ -111,7 +111,7 @@ def test_everything_unread_is_counted(duck: Duck, tmp_path: Path) -> None:
     pieces = open_log(duck, "l", Instance("x", tuple(map(Place.of, names)))).unread_pieces
     [one] = unread_of(duck, "dumps_l", 1)
     assert (one.file, one.pieces) == (names[0], 5)  # four entries, and that the dump has fewer than it says
-    assert one.reason.startswith("client seq is no number: 'x") and one.reason.endswith(" 1'")
+    assert one.reason.startswith("client seq is not a number: 'x") and one.reason.endswith(" 1'")
     words = [finding.message for finding in findings_of_unread([one], pieces)]
     assert words == [
         f"5 pieces could not be read; the first one: {one.reason}",

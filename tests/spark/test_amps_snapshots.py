@@ -104,7 +104,7 @@ def test_logs_of_other_ages_and_a_sow_that_was_not_dumped(duck: Duck, tmp_path: 
     assert endpoint(report, "sow", "orders (json)").missing.by_why == {"not-dumped": 3}
     service = only_service(report)
     assert (service.verdict, service.rpo.how, service.rpo.low, service.rpo.high) == ("unknown", "bounded", 0, 30)
-    assert service.rpo.reasons == ("30 are older than the active site's log and may have been in it",)
+    assert service.rpo.reasons == ("30 messages are older than the active site's log and may have been in it",)
 
 
 def test_equal_logs_are_safe_and_unread_pieces_are_not(duck: Duck, tmp_path: Path) -> None:

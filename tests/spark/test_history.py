@@ -152,7 +152,7 @@ def test_what_cannot_be_read_is_counted(duck: Duck, night_of_runs: Night, tmp_pa
     assert "cut off" in why[second.name]
     assert "empty" in why[third.name]
     assert why["noise.json"] == "this file is not text"
-    assert why["records.parquet"].startswith("not a whole Parquet file")
+    assert why["records.parquet"].startswith("this file is not a complete Parquet file")
     assert set(why) == {first.name, second.name, third.name, "noise.json", "records.parquet"}
 
 
@@ -233,7 +233,7 @@ def test_nothing_there(tmp_path: Path) -> None:
     """Law: no export and no such directory are each one sentence."""
     with pytest.raises(DefinitionError, match="no export"):
         files_of([str(tmp_path)])
-    with pytest.raises(DefinitionError, match="not there"):
+    with pytest.raises(DefinitionError, match="does not exist"):
         files_of([str(tmp_path / "nowhere")])
 
 

@@ -88,7 +88,7 @@ def test_no_java(tmp_path: Path) -> None:
     """None on the PATH, and a JAVA_HOME that leads nowhere, are told apart."""
     with pytest.raises(DefinitionError, match="Spark needs Java, but no Java is installed"):
         find_java({"PATH": str(tmp_path)}, lambda: None)
-    with pytest.raises(DefinitionError, match=f"JAVA_HOME is {tmp_path}, and there is no Java"):
+    with pytest.raises(DefinitionError, match=f"JAVA_HOME is {tmp_path}, but that directory has no Java"):
         find_java({"JAVA_HOME": str(tmp_path)})
 
 
@@ -158,7 +158,7 @@ def test_one_instance_given_twice(tmp_path: Path) -> None:
         write_dump(tmp_path / site / "journal" / "0.txt", journal_text([]))
     one, other = (Instance.of_journals(str(tmp_path / site)) for site in ("ny", "nj"))
     check_apart(one, other)
-    with pytest.raises(DefinitionError, match="on both sides") as caught:
+    with pytest.raises(DefinitionError, match="for both instances") as caught:
         check_apart(one, Instance.of_journals(str(tmp_path / "nj" / ".." / "ny" / "journal" / "0.txt")))
     assert str(caught.value.file).endswith("/ny/journal/0.txt")
 
@@ -184,9 +184,9 @@ def test_a_library_that_is_not_installed() -> None:
         (("journals", "ny", "nowhere"), "nowhere: this file or directory does not exist"),
         (("journals", "ny", "ny"), "this dump was given for both instances"),
         (("sow", "nowhere", "ny"), "nowhere: this file or directory does not exist"),
-        (("history", "nowhere"), "nowhere is not there"),
+        (("history", "nowhere"), "nowhere does not exist"),
         (("history", "ny", "--out", "ny"), "ny exists already"),
-        (("watch", "nowhere", "--checkpoint", "new"), "there is no directory nowhere"),
+        (("watch", "nowhere", "--checkpoint", "new"), "the directory nowhere does not exist"),
         (("watch", "ny", "--checkpoint", "new", "--out", "ny/manifest.json"), "is not a directory"),
         (
             ("watch", "ny", "--checkpoint", "new", "--out", "ny/manifest.json/x"),
@@ -198,7 +198,7 @@ def test_a_library_that_is_not_installed() -> None:
         (("watch", "ny", "--checkpoint", "new", "--out", "file:/x"), "file:/x is not a directory of this machine"),
         (("history", "ny", "--memory", "much"), "--memory: 'much' is not a size"),
         (("history", "ny", "--master", "mesos://x"), "--master: 'mesos://x' is not valid; write local"),
-        (("history", "ny", "--scratch", "nowhere"), "--scratch: nowhere is not a directory"),
+        (("history", "ny", "--scratch", "nowhere"), "--scratch: nowhere is not a writable directory"),
         (("history", "ny", "--conf", "x"), "--conf: 'x' does not have the form spark.NAME=VALUE"),
     ],
 )
@@ -278,11 +278,11 @@ def test_bad_parquet_is_named(tmp_path: Path) -> None:
             check_files(place, [file])
         assert str(caught.value.file) == str(tmp_path / file.path)
     whole = parquet(tmp_path / "half.parquet", good)
-    with pytest.raises(DefinitionError, match="holds 1 row, the manifest says 2"):
+    with pytest.raises(DefinitionError, match="this file has 1 row, but the manifest says 2"):
         check_files(place, [whole.model_copy(update={"rows": 2})])
     data = (tmp_path / "half.parquet").read_bytes()
     (tmp_path / "half.parquet").write_bytes(data[: len(data) // 2])
-    with pytest.raises(DefinitionError, match="not a whole Parquet file"):
+    with pytest.raises(DefinitionError, match="not a complete Parquet file"):
         check_files(place, [whole])
     with pytest.raises(DefinitionError, match="the manifest names this file, but the file does not exist"):
         check_files(place, [DataFile(path="away.parquet", rows=1, bytes=1)])
@@ -357,7 +357,7 @@ def test_a_look_that_cannot_be_read() -> None:
     """A kept look that Spark fails to read is named as what it is, with the cause; it is no Parquet file."""
     text = "[FAILED_READ_FILE.NO_HINT] Encountered error while reading file file:///r/x.jsonl. Caused by: {}"
     denied = fault_of(Py4JError(text.format("java.io.FileNotFoundException: /r/x.jsonl (Permission denied)")))
-    assert str(denied) == "/r/x.jsonl: cannot be read: permission denied"
+    assert str(denied) == "/r/x.jsonl: this file cannot be read: permission denied"
     assert "the file was removed" in str(fault_of(Py4JError(text.format("java.io.FileNotFoundException"))))
 
 

@@ -188,8 +188,8 @@ def flip(data: bytes) -> bytes:
     ("change", "words"),
     [
         (flip, "its SHA-256 differs from the SHA-256 in the manifest"),
-        (lambda data: data[: len(data) // 2], "not a whole Parquet file"),
-        (lambda data: b"", "not a whole Parquet file"),
+        (lambda data: data[: len(data) // 2], "not a complete Parquet file"),
+        (lambda data: b"", "not a complete Parquet file"),
     ],
 )
 def test_a_damaged_file_is_named(tmp_path: Path, change: Callable[[bytes], bytes], words: str) -> None:
@@ -280,7 +280,7 @@ def test_absent_columns_that_may_be_empty_are_unknown(duck: Duck, tmp_path: Path
         (lambda told: told["files"].append(told["files"][0]), "is listed twice"),
         (lambda told: told["endpoints"].append(told["endpoints"][0]), "endpoint a/queue/q is listed twice"),
         (lambda told: told["files"][0].update(path="../x.parquet"), "not inside the export"),
-        (lambda told: told["files"][0].update(path="away.parquet", service="a"), "it is not there"),
+        (lambda told: told["files"][0].update(path="away.parquet", service="a"), "the file does not exist"),
     ],
 )
 def test_manifests_of_other_releases_and_broken_ones(

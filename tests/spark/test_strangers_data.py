@@ -81,7 +81,7 @@ def test_a_topic_that_the_other_log_does_not_have_proves_nothing(duck: Duck, tmp
     [quotes] = [one for one in outcome.report.endpoints if one.name.startswith("quotes")]
     assert quotes.missing.by_why == {"topic-absent": 10}
     assert (service.rpo.how, service.verdict) == ("unknown", "unknown")
-    assert "check that the site logs this" in service.rpo.reasons[0] and "quotes" in service.reasons[0]
+    assert "check that the active site logs the topic" in service.rpo.reasons[0] and "quotes" in service.reasons[0]
 
 
 @pytest.mark.parametrize("place", [512, 600])
@@ -111,7 +111,7 @@ def test_contents_not_compared_are_counted_alike_by_every_plan(duck: Duck, tmp_p
 @pytest.mark.parametrize("path", ["site=ny/_hidden/a.parquet", "site=ny/.a.parquet", "site=ny/a:b.parquet"])
 def test_names_that_spark_does_not_read_are_refused(tmp_path: Path, path: str) -> None:
     """Law: a file that Spark would pass over, or whose name it takes apart, is named before anything is read."""
-    with pytest.raises(DefinitionError, match="Spark does not read a file of this name") as caught:
+    with pytest.raises(DefinitionError, match="Spark cannot read a file with this name") as caught:
         check_names(Place.of(str(tmp_path)), ["site=ny/_x=1/part.parquet", path])
     assert str(caught.value.file) == str(tmp_path / path)
 

@@ -85,7 +85,7 @@ def test_a_line_for_a_person(kind: Kind) -> None:
 def test_a_line_that_is_no_reading() -> None:
     """Law: it is named with its place, and of its text no more is told than a person reads."""
     alert = unusable_alert(LINE, "Invalid JSON", "x" * 5_000)
-    assert alert_line(alert) == "2026-11-20T03:00:00Z ! x.jsonl, line 3, is no reading: Invalid JSON"
+    assert alert_line(alert) == "2026-11-20T03:00:00Z ! line 3 of x.jsonl is not a reading: Invalid JSON"
     assert len(json.dumps(alert)) < 1_000
 
 

@@ -154,7 +154,7 @@ def test_refusals(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytes
         (("--stall", "soon"), "--stall soon: "),
         (("--window", "0s"), "the time must be longer than nothing"),
         (("--conf", "x"), "--conf: 'x' does not have the form spark.NAME=VALUE"),
-        ((), f"there is no directory {tmp_path / 'readings'}"),
+        ((), f"the directory {tmp_path / 'readings'} does not exist"),
     ):
         assert main(arguments(tmp_path, *more)) == 2
         assert words in capsys.readouterr().err
