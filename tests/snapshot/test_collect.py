@@ -109,7 +109,7 @@ def test_a_full_disk_leaves_no_half_file(tmp_path: Path, bounds: Bounds | None) 
         collect(FullDisk([4], day / ".part-00001.parquet.unfinished"), tmp_path, JOB, VirtualClock(), bounds=bounds)
     assert list(day.iterdir()) == []
     assert "free space" in lost.value.hint
-    assert "the same command continues" in lost.value.hint
+    assert "run the same command again" in lost.value.hint
     assert len(rows(tmp_path, collect(Device([4]), tmp_path, JOB, VirtualClock(), bounds=bounds))) == 4
 
 

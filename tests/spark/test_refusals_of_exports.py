@@ -149,7 +149,7 @@ def test_one_file_under_two_names(shell: Shell, spelling: str) -> None:
 def test_plain_names(path: str) -> None:
     """Law: no file of a manifest has a name that is not plain, listed twice or not."""
     content = {**MANIFEST, "files": [{"path": path, "rows": 1, "bytes": 1}]}
-    with pytest.raises(DefinitionError, match="plain name"):
+    with pytest.raises(DefinitionError, match="plain file name"):
         decode_manifest(json.dumps(content).encode(), "manifest.json")
 
 
