@@ -59,7 +59,7 @@ class VirtualClock:
     def advance(self, seconds: float) -> None:
         """Move on by ``seconds``; negative values are a mistake of the caller."""
         if seconds < 0:
-            raise ValueError("time does not run backwards")
+            raise ValueError("a clock cannot advance by a negative number of seconds")
         with self._lock:
             self._now += seconds
 
@@ -114,7 +114,7 @@ class ScaledClock:
     def advance(self, seconds: float) -> None:
         """Move on by ``seconds`` at once; negative values are a mistake of the caller."""
         if seconds < 0:
-            raise ValueError("time does not run backwards")
+            raise ValueError("a clock cannot advance by a negative number of seconds")
         with self._lock:
             self._from += seconds
 

@@ -140,7 +140,7 @@ class JournalUnavailable(JournalError):
 
 
 _BY_HAND = (
-    "nothing was sent after that; compare both sites with `failover status` before anything else: this record cannot be"
+    "nothing was sent after the loss; first compare both sites with `failover status`; this record cannot be"
     " resumed (docs/explanation/records.md, 'When the journal is lost')"
 )
 

@@ -24,7 +24,7 @@ def ordinary_file(path: Path, flags: int = 0) -> Iterator[BinaryIO]:
         if stat.S_ISDIR(mode):
             raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), str(path))
         if not stat.S_ISREG(mode):
-            raise OSError(errno.EINVAL, "it is no ordinary file", str(path))
+            raise OSError(errno.EINVAL, "it is not an ordinary file", str(path))
         yield stream
 
 
@@ -75,5 +75,5 @@ def _read(handle: int, bytes_max: int) -> bytes:
         parts.append(part)
         size += len(part)
         if size > bytes_max:
-            raise OSError(errno.EFBIG, f"it is larger than {bytes_max // (1 << 20)} MB")
+            raise OSError(errno.EFBIG, f"the file is larger than {bytes_max // (1 << 20)} MB")
     return b"".join(parts)

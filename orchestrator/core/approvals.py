@@ -54,7 +54,7 @@ class Approvals:
         """Why ``account`` may not approve this run: an earlier act of this account for the run. Empty: the account
         may."""
         if account == requester:
-            return "asked for this run"
+            return "requested this run"
         if account in self.changers:
             return "changed the decisions of this run"
         return "has led this run" if account in self.leaders else ""
@@ -65,13 +65,15 @@ def fold_approvals(approvals: Approvals, event: ev.Event) -> Approvals:
     match event:
         case ev.GateOpened():
             if approvals.gate is not None or event.approval is None:
-                raise IllegalTransition(f"{event.gate} is asked of a run, where nothing can be asked")
+                raise IllegalTransition(
+                    f"{event.gate}: a run can ask only for approval, and only one question at a time"
+                )
             before = approvals if event.approval.policy is not None else None
             return replace(approvals, gate=event, given=(), decided=None, plan=event.approval.plan, before=before)
         case ev.ApprovalGiven():
             _refuse_unless_asked(approvals, event.kind)
             if event.plan != approvals.plan or event.by in (one.by for one in approvals.given):
-                raise IllegalTransition(f"an approval by {event.by} that does not fit the question")
+                raise IllegalTransition(f"the approval by {event.by} does not fit the open question")
             return replace(approvals, given=(*approvals.given, event))
         case ev.GateDecided():
             _refuse_unless_asked(approvals, event.kind)
@@ -103,4 +105,4 @@ def _as_before(approvals: Approvals) -> Approvals:
 
 def _refuse_unless_asked(approvals: Approvals, kind: str) -> None:
     if approvals.gate is None:
-        raise IllegalTransition(f"{kind}, and nothing is asked of the run")
+        raise IllegalTransition(f"{kind}: the run has no open question")

@@ -30,7 +30,7 @@ def _with(lane: Lane, **changes: Any) -> Lane:
 def fold_lane(lane: Lane, event: ev.Event, at: float) -> Lane:
     """The lane after ``event``, recorded at ``at``. Raises ``IllegalTransition``."""
     if lane.ended and not isinstance(event, ev.LaneResumed | ev.AbortDeclined | ev.Observed | ev.ActionEnded):
-        raise IllegalTransition(f"{lane.service}: {event.kind} after its end ({lane.status})")
+        raise IllegalTransition(f"{lane.service}: {event.kind} cannot follow the end of the lane ({lane.status})")
     fold = _LANE_FOLDS.get(type(event))
     if fold is None:
         raise IllegalTransition(f"{event.kind} is not an event of a lane")
@@ -75,7 +75,9 @@ def _lane_started(lane: Lane, event: ev.LaneStarted, at: float) -> Lane:
 
 def _lane_resumed(lane: Lane, event: ev.LaneResumed, at: float) -> Lane:
     if lane.given_up:
-        raise IllegalTransition(f"{lane.service}: {event.kind} after it was left as it is")
+        raise IllegalTransition(
+            f"{lane.service}: {event.kind} is not possible, because an operator left the service as it is"
+        )
     status = _move(lane, f"resume_{lane.came_from}") if lane.ended else lane.status
     failed = lane.stage is Stage.FAILED
     kept: dict[str, Any] = {"guard_broke_at": None if lane.guard_broke_at is None else at}
@@ -191,7 +193,9 @@ def _site_claimed(lane: Lane, event: ev.SiteClaimed, at: float) -> Lane:
 
 def _action_intended(lane: Lane, event: ev.ActionIntended, at: float) -> Lane:
     if event.intent != lane.intended + 1:
-        raise IllegalTransition(f"{lane.service}: action {event.intent} is intended after {lane.intended}")
+        raise IllegalTransition(
+            f"{lane.service}: the intent of action {event.intent} must not follow action {lane.intended}"
+        )
     intent = Intent(event.intent, event.action, event.attempt, event.item, at, before=lane.seen)
     return _enter(lane, Stage.ACT, at, intents=(*lane.intents, intent), intended=event.intent)
 
@@ -199,7 +203,7 @@ def _action_intended(lane: Lane, event: ev.ActionIntended, at: float) -> Lane:
 def _action_ended(lane: Lane, event: ev.ActionEnded, at: float) -> Lane:
     known = {intent.number: intent for intent in lane.intents}
     if event.intent not in known or known[event.intent].effect is not None:
-        raise IllegalTransition(f"{lane.service}: the end of action {event.intent}, which is not under way")
+        raise IllegalTransition(f"{lane.service}: action {event.intent} cannot end, because it is not under way")
     known[event.intent] = replace(
         known[event.intent], effect=event.effect, ended_at=at, detail=event.detail, withheld=event.withheld
     )

@@ -24,32 +24,32 @@ class Row(NamedTuple):
 
 
 LANE_TABLE: tuple[Row, ...] = (
-    Row("ready", "start", "running", "its first step starts"),
-    Row("ready", "refuse", "refused", "it was aborted before it started"),
-    Row("running", "refuse", "refused", "a check failed and nothing had been changed"),
+    Row("ready", "start", "running", "the first step starts"),
+    Row("ready", "refuse", "refused", "the lane was aborted before its first step"),
+    Row("running", "refuse", "refused", "a check failed before anything was changed"),
     Row("running", "commit", "committed", "the step that is the point of no return took effect"),
     Row("running", "complete", "done", "the last step of a runbook without a point of no return is done"),
     Row("running", "escalate", "escalating", "the guarantee broke, and an operator decided to continue without it"),
-    Row("running", "revert", "reverting", "it rolls back"),
-    Row("running", "halt", "needs-operator", "it stopped at a safe place"),
+    Row("running", "revert", "reverting", "the lane rolls back"),
+    Row("running", "halt", "needs-operator", "the lane stopped at a safe step"),
     Row("committed", "complete", "done", "the last step is done"),
-    Row("committed", "halt", "needs-operator", "it stopped; it can only continue"),
+    Row("committed", "halt", "needs-operator", "the lane stopped; the lane can only continue"),
     Row("escalating", "complete_escalated", "escalated", "the last step is done, without the guarantee"),
-    Row("escalating", "halt", "needs-operator", "it stopped; it can only continue"),
-    Row("reverting", "finish_revert", "reverted", "every change was rolled back and read back"),
+    Row("escalating", "halt", "needs-operator", "the lane stopped; the lane can only continue"),
+    Row("reverting", "finish_revert", "reverted", "every change was rolled back, and a reading proved it"),
     Row("reverting", "jam", "stuck", "a change could not be rolled back; an operator must check"),
-    Row("needs-operator", "resume_running", "running", "a person resumed it"),
-    Row("needs-operator", "resume_committed", "committed", "a person resumed it past the point of no return"),
-    Row("needs-operator", "resume_escalating", "escalating", "a person resumed it after an escalation"),
-    Row("stuck", "resume_reverting", "reverting", "an operator checked, and let it try again"),
+    Row("needs-operator", "resume_running", "running", "a person resumed the lane"),
+    Row("needs-operator", "resume_committed", "committed", "a person resumed the lane past the point of no return"),
+    Row("needs-operator", "resume_escalating", "escalating", "a person resumed the lane after an escalation"),
+    Row("stuck", "resume_reverting", "reverting", "an operator checked the lane and allowed another attempt"),
 )
 
 RUN_TABLE: tuple[Row, ...] = (
     Row("planned", "start", "running", "a process took the lease"),
-    Row("running", "start", "running", "a process took over from one that died"),
-    Row("running", "pause", "paused", "it was interrupted and stopped at a safe point"),
+    Row("running", "start", "running", "a process took over from a process that died"),
+    Row("running", "pause", "paused", "the run was interrupted and stopped at a safe point"),
     Row("running", "finish", "finished", "every lane has ended"),
-    Row("paused", "start", "running", "it was resumed"),
+    Row("paused", "start", "running", "the run was resumed"),
     Row("finished", "start", "running", "a lane that needs an operator was resumed"),
 )
 
@@ -73,7 +73,7 @@ class Referee:
         seen = {(row.source, row.trigger) for row in table}
         if len(seen) != len(table):
             # transitions silently ignores a second row with the same source and trigger
-            raise ValueError(f"the {name} table has two rows for one state and trigger")
+            raise ValueError(f"the {name} table has two rows with the same state and trigger")
         self._name = name
         # Computed once for all rows, because a machine holds only one state at a time and several threads may fold.
         self._verdicts = _verdicts(name, table)
@@ -83,7 +83,7 @@ class Referee:
         try:
             return self._verdicts[status, trigger]
         except KeyError:
-            raise IllegalTransition(f"{self._name}: {trigger} is not possible when {status}") from None
+            raise IllegalTransition(f"{self._name}: {trigger} is not possible in the state {status}") from None
 
 
 def _verdicts(name: str, table: tuple[Row, ...]) -> Mapping[tuple[str, str], str]:
@@ -102,7 +102,7 @@ def _verdicts(name: str, table: tuple[Row, ...]) -> Mapping[tuple[str, str], str
     for row in table:
         machine.set_state(row.source, model=seat)
         if not machine.events[row.trigger].trigger(seat) or seat.status != row.dest:
-            raise ValueError(f"the {name} table's row {row.source}, {row.trigger} does not lead to {row.dest}")
+            raise ValueError(f"the {name} table: the row {row.source}, {row.trigger} does not lead to {row.dest}")
         verdicts[row.source, row.trigger] = seat.status
     return verdicts
 

@@ -164,7 +164,7 @@ def _word(family: Family, serving: Serving, ends: tuple[End, End]) -> str:
         return f"unknown: {error}"
     partly = next((end.site for end in ends if end.in_part), "")
     if partly:
-        return f"{partly} lets some clients in only"
+        return f"{partly} lets only some clients in"
     if serving == "unknown":
         return f"unknown: {next(end.site for end in ends if end.serves is None)} does not report whether it serves"
     if serving == "none":
@@ -175,7 +175,7 @@ def _word(family: Family, serving: Serving, ends: tuple[End, End]) -> str:
     if False in links:
         return family.words.link_down.format(site=next(end.site for end in ends if end.link is False))
     if family.offers(Facet.LINK) and True not in links:
-        return "unknown: no end reports its link"
+        return "unknown: no site reports its link"
     idle = next((end for end in ends if end.serves is False), None)
     if idle is not None and idle.backlog:  # the serving site did not get this backlog
         return f"{counted(idle.backlog, idle.unit or 'entry', '' if idle.unit else 'entries')} left at {idle.site}"

@@ -80,20 +80,20 @@ def load_policy(path: Path = POLICY_FILE, *, owner: int = 0) -> MachinePolicy | 
     for part in dict.fromkeys([path, *path.parents, path.resolve(), *path.resolve().parents]):
         if not _is_safe(part, owner):
             raise DefinitionError(
-                f"the approval policy {path} does not count: others than root can write {part}",
-                hint=f"chown root {part} && chmod go-w {part}, after a check of its text",
+                f"the approval policy {path} is not valid, because accounts other than root can write {part}",
+                hint=f"check the text of the policy, then run: chown root {part} && chmod go-w {part}",
             )
     policy = read_document(path, MachinePolicy).result()
     names = [key_name(read_public(one.key, f"the key of {one.account} in {path}")) for one in policy.approvers]
     if len(set(names)) != len(names):
-        raise DefinitionError(f"{path} lists a key twice: two people never have the same one")
+        raise DefinitionError(f"{path} lists the same key twice; each approver needs a different key")
     return policy
 
 
 def _unreadable(path: Path, error: OSError) -> DefinitionError:
     return DefinitionError(
         f"the approval policy {path} cannot be read: {error.strerror}",
-        hint="every account that asks for runs has to be able to read it: chmod a+rX",
+        hint="every account that starts runs must be able to read the policy: chmod a+rX",
     )
 
 

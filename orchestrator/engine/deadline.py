@@ -50,4 +50,4 @@ class Deadline:
             lane = draft.lane(service)
             if service not in self._told and lane.abort is None and lane.status in _CONCERNED:
                 self._told.add(service)
-                yield service, ev.AbortAsked(by=BY, reason=f"not done within {format_duration(limit)}")
+                yield service, ev.AbortAsked(by=BY, reason=f"the run was not done within {format_duration(limit)}")

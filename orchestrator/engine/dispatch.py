@@ -157,7 +157,7 @@ class _Dated:
         self.refused = True
         late = self.clock.now() - self.good_until
         if late > 0:
-            raise Forbidden(f"the readings behind the command were too old by {late:.0f}s, so it was not sent")
+            raise Forbidden(f"the command was not sent, because its readings were too old by {late:.0f}s")
         self.permit.check()
         self.refused = False
 
@@ -218,7 +218,9 @@ class SiteWorker:
                 yield Ended(act.service, act.intent, result, withheld)
             return
         for act in waiting:
-            result = Result(Call(act.service, act.args), Effect.DOUBTFUL, detail="the adapter said nothing about it")
+            result = Result(
+                Call(act.service, act.args), Effect.DOUBTFUL, detail="the adapter gave no result for this command"
+            )
             yield Ended(act.service, act.intent, result)
 
 
@@ -227,7 +229,7 @@ def _of_this(act: Act, result: Result) -> Result:
     call = Call(act.service, act.args)
     if result.call == call:
         return result
-    return Result(call, Effect.DOUBTFUL, detail=f"the adapter answered about {result.call.service} in its place")
+    return Result(call, Effect.DOUBTFUL, detail=f"the adapter returned a result for {result.call.service} instead")
 
 
 Job = tuple[str, Round] | Act

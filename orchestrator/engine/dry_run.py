@@ -200,7 +200,7 @@ class _Layout:
 
     def _step(self, step: Step, changed: bool) -> StepPreview:
         if not changed and any(judge_one(self.plan, self.service, check).holds is False for check in step.only_if):
-            note = f"left out as things are: only if {self._conditions(step)}"
+            note = f"the step would be left out now: only if {self._conditions(step)}"
             return StepPreview(step.id, step.title, (), tuple(self.lines.reads(_before(step), "before")), (note,))
         commands = [*self.lines.reads(_before(step), "before"), *self.lines.reads(_meanwhile(step), "work")]
         if step.foresee is not None:
@@ -308,7 +308,7 @@ class _Layout:
             yield f"only if {self._conditions(step)}"
             yield from self._read_now(step.only_if)
         for check in step.never:
-            yield f"ends in failure if {self.plan.site_name(check.on)}: {in_words(check.where)}"
+            yield f"the step fails if {self.plan.site_name(check.on)}: {in_words(check.where)}"
         if step.hold:
             yield f"must hold for {format_duration(step.hold)}"
         if step.ask is not None:
@@ -316,7 +316,7 @@ class _Layout:
         if step.compare is not None:
             yield f"compared at both sites: {step.compare}"
             rule = comparison(step.compare)
-            yield f"if that does not show it: {self._answers(rule.gate, rule.choices, 'stop')}"
+            yield f"if the comparison does not pass: {self._answers(rule.gate, rule.choices, 'stop')}"
         if step.for_each is not None:
             yield from self._notes_on_items(step)
         waiting = self._gauge(step)
@@ -367,8 +367,8 @@ class _Layout:
             yield f"unknown at the moment: {self.plan.site_name(listing.on)}: {item.key}: {words}"
         undecided = [item for item in items if item not in self.plan.policy.transactions]
         if step.decide is not None and undecided:
-            yield f"prepared now, decision needed: {', '.join(undecided)}"
+            yield f"prepared now, and a decision is needed: {', '.join(undecided)}"
         elif not items and not unclear:
             yield "none at the moment"
         if step.delay and items:
-            yield f"only those that are still listed after {format_duration(self.plan.delay_of(step))}"
+            yield f"only items that are still listed after {format_duration(self.plan.delay_of(step))}"

@@ -132,7 +132,7 @@ class Engine:
         self._hearing.agree(draft, policy)
         for service, lane in self.run_state.lanes.items():
             for intent in lane.outstanding:
-                lost = "the process that sent it ended before the outcome was recorded"
+                lost = "the process that sent the command ended before the outcome was recorded"
                 draft.add(service, ev.ActionEnded(intent=intent.number, effect=Effect.DOUBTFUL, detail=lost))
             if lane.status != "ready" and not lane.settled:
                 draft.add(service, ev.LaneResumed(**who))
@@ -294,7 +294,9 @@ class Engine:
             requests.extend(self._advance(draft, service))
         still_open = [lane for service in lanes if not (lane := draft.lane(service)).ended]
         if still_open and all(lane.status == "ready" for lane in still_open):
-            self._pause = self._pause or f"the waves stopped, as services failed; not started: {len(still_open)}"
+            self._pause = (
+                self._pause or f"the waves stopped because services failed; services not started: {len(still_open)}"
+            )
         return requests
 
     def _advance(self, draft: Draft, service: str) -> Sequence[Request]:
@@ -310,7 +312,7 @@ class Engine:
                 return ()
             for event in move.events:
                 draft.add(service, event)
-        raise FailoverError(f"{service}: decisions go in a circle at step {draft.lane(service).step}")
+        raise FailoverError(f"{service}: the decisions at step {draft.lane(service).step} repeat without an end")
 
     def _fail_fast(self, draft: Draft) -> list[Request]:
         """With ``fail_fast``, after the first lane that failed, abort every other lane that can still be rolled back."""

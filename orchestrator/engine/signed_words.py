@@ -54,7 +54,11 @@ class Hearing:
             self._change(draft, policy, terms)
         elif policy != plan.policy:
             if draft.approvals.gate is not None:
-                draft.add_own(ev.GateWithdrawn(gate=APPROVAL_GATE, why="other decisions are asked about"))
+                draft.add_own(
+                    ev.GateWithdrawn(
+                        gate=APPROVAL_GATE, why="the decisions were changed, so a new question replaces this one"
+                    )
+                )
             assert plan.approval is not None  # ``_takes_others`` is true
             draft.add_own(propose(plan, plan.approval, policy, draft.at))
 
@@ -64,7 +68,7 @@ class Hearing:
         if rule is None or not rule.signed or not granted.is_granted or granted.is_glass_broken:
             return ""
         if granted.plan != plan.digest:
-            return "the plan is not the one that was agreed to"
+            return "the plan differs from the approved plan"
         agreed = {one.by for one in granted.given if one.plan == granted.plan and self._has_agreed(one)}
         proven = len(agreed - {rule.requester})
         if proven >= rule.needed:

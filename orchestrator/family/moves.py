@@ -49,7 +49,7 @@ class MoveOption:
 # The option of a family in a file that shows whether another manager may act. It is known before any file is read.
 ACCEPT_MANAGER = MoveOption(
     flag=MANAGER_OPTION,
-    help="Why it is moved though another manager (Patroni, Sentinel, …) may act, and who decided it; recorded.",
+    help="Why the service moves although another manager (Patroni, Sentinel, …) may act, and who decided so; recorded.",
     metavar="TEXT",
     answers={MANAGER_GATE: "accept"},
 )

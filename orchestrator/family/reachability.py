@@ -51,14 +51,16 @@ def with_made_readings(readings: Mapping[str, ReadingSpec]) -> Mapping[str, Read
     made = {}
     source = _source_of(readings)
     if source is not None:
-        made[REACHABILITY] = ReadingSpec(REACHABILITY, "does the site answer, and as what", readings[source].commands)
+        made[REACHABILITY] = ReadingSpec(
+            REACHABILITY, "whether the site answers, and whether it serves", readings[source].commands
+        )
     shown = showing_managers(readings)
     if shown:
 
         def lines(services: Sequence[str]) -> Sequence[str]:
             return [line for name in shown for line in readings[name].commands(services)]
 
-        summary = "whether a manager beside this program may act at the site"
+        summary = "whether another manager may act at the site"
         made[OTHER_MANAGER] = ReadingSpec(OTHER_MANAGER, summary, lines, model=OtherManager)
     return {**readings, **made}
 
@@ -113,7 +115,7 @@ def _managers(
 
 
 def _no_answer(service: str) -> Failure:
-    return Failure(kind="UnreadableReply", text=f"the adapter said nothing about {service}")
+    return Failure(kind="UnreadableReply", text=f"the adapter gave no answer for {service}")
 
 
 def _reach(found: Reading | Failure) -> Reachability:

@@ -19,11 +19,23 @@ Verdict = Literal["ok", "note", "warning", "error", "unknown"]
 ReadinessVerdict = Literal["ready", "ready, with warnings", "not ready", "unknown"]
 # Failures that concern the whole site: the code and the remedy of each. Any other failure concerns one reading.
 _SHUT_OUT = {
-    "Unreachable": ("site-unreachable", "check its power, its network and the inventory's address"),
-    "ConnectionLost": ("site-unreachable", "check its power, its network and the inventory's address"),
-    "CommandTimedOut": ("site-unreachable", "check its power, its network and the inventory's address"),
+    "Unreachable": (
+        "site-unreachable",
+        "check the power and the network of the site, and its address in the inventory",
+    ),
+    "ConnectionLost": (
+        "site-unreachable",
+        "check the power and the network of the site, and its address in the inventory",
+    ),
+    "CommandTimedOut": (
+        "site-unreachable",
+        "check the power and the network of the site, and its address in the inventory",
+    ),
     "AuthenticationFailed": ("login-refused", "fix the account or the secret that the inventory refers to"),
-    "HostKeyRejected": ("host-key-rejected", "compare the fingerprint at the device's console before you trust it"),
+    "HostKeyRejected": (
+        "host-key-rejected",
+        "compare the fingerprint with the device's console before you trust the host key",
+    ),
 }
 
 
@@ -157,7 +169,7 @@ def answers_of(site: SiteRead, readings: Sequence[str]) -> Checked:
     """The check whether the site answered any of ``readings``."""
     answers = [answer for reading in readings for answer in site.answers.get(reading, {}).values()]
     if not answers:
-        return cannot(site, "answers", f"nothing was asked of {site.name}")
+        return cannot(site, "answers", f"no reading was requested from {site.name}")
     failed = [answer for answer in answers if isinstance(answer, Failure) and answer.kind in _SHUT_OUT]
     if not failed:
         return Checked("answers", "yes", site=site.name)
@@ -169,8 +181,8 @@ def answers_of(site: SiteRead, readings: Sequence[str]) -> Checked:
 def fence_plan_of(site: SiteRead) -> Checked:
     """The check whether the inventory says how clients are kept away from the site."""
     steps = site.site.fence
-    text = f"nothing is written down on how clients are kept away from {site.name} when it fails"
-    hint = "agree on it before it is needed, and write it into the inventory: sites.NAME.fence"
+    text = f"the inventory does not say how clients are kept away from {site.name} when {site.name} fails"
+    hint = "agree on a fence plan now, and write it into the inventory: sites.NAME.fence"
     finding = None if steps else finding_of(Level.WARNING, "no-fence-plan", text, hint)
     return Checked("fence plan", ", ".join(one.kind for one in steps) or "no plan", site=site.name, finding=finding)
 
@@ -179,7 +191,7 @@ def cannot(site: SiteRead, check: str, message: str) -> Checked:
     """A check of a site that could not be made, and why."""
     code = f"{check.replace(' ', '-')}-unknown"
     finding = finding_of(
-        Level.UNKNOWN, code, message, "a check that could not be made proves nothing: make it by hand"
+        Level.UNKNOWN, code, message, "this check could not be made, so it proves nothing; make the check by hand"
     )
     return Checked(check, "unknown", site=site.name, finding=finding)
 

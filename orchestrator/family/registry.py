@@ -129,7 +129,9 @@ class Registry:
             )
         if len(found) > 1:
             owners = " and ".join(sorted(f"{_distribution(entry)} ({entry.value})" for entry in found))
-            raise DefinitionError(f"the adapter {name} is offered by {owners}", hint="uninstall one of them")
+            raise DefinitionError(
+                f"more than one package offers the adapter {name}: {owners}", hint="uninstall one of these packages"
+            )
         return found[0]
 
 
@@ -146,11 +148,13 @@ def _load(entry: EntryPoint) -> type[Adapter]:
         loaded = entry.load()
     except Exception as error:  # importing runs foreign code, which may raise any exception
         sentence = f"the adapter {entry.name} of {owner} cannot be imported: {type(error).__name__}: {error}"
-        raise DefinitionError(sentence, hint="install what it needs, or uninstall it") from error
+        raise DefinitionError(
+            sentence, hint="install the packages that the adapter needs, or uninstall the adapter"
+        ) from error
     lacking = [name for name in _METHODS if not callable(getattr(loaded, name, None))]
     lacking += [name for name, kind in _DECLARATIONS.items() if not isinstance(getattr(loaded, name, None), kind)]
     if not isinstance(loaded, type) or lacking:
-        what = f"it has no {', '.join(lacking)}" if lacking else "it is no class"
+        what = f"it has no {', '.join(lacking)}" if lacking else "it is not a class"
         raise DefinitionError(f"the adapter {entry.name} of {owner} does not fit the contract: {what}")
     adapter: type[Adapter] = loaded
     return adapter

@@ -42,7 +42,7 @@ class Backoff:
 
     def __post_init__(self) -> None:
         if self.attempts_max < 1 or self.first_s < 0 or self.factor < 1 or self.longest_s < 0:
-            raise ValueError("a back-off has at least one attempt, pauses of 0 or more, and a factor of 1 or more")
+            raise ValueError("a back-off needs at least one attempt, pauses of 0 or more, and a factor of 1 or more")
 
     def pause_s(self, attempt: int, random: Random) -> float:
         """Seconds to wait after attempt number ``attempt``, counted from 1."""
@@ -104,5 +104,5 @@ def _checked(
 ) -> tuple[type[AdapterError], ...]:
     refused = [error.__name__ for error in on if error not in allowed]
     if refused:
-        raise ValueError(f"{what} is not tried again after {', '.join(sorted(refused))}")
+        raise ValueError(f"{what} must not be tried again after {', '.join(sorted(refused))}")
     return tuple(on)

@@ -28,7 +28,7 @@ def output_of(
 
     Raises ``DefinitionError`` unless the command ends with exit code 0 within ``timeout_s`` seconds.
     """
-    hint = f"run it yourself: {shlex.join(command)}"
+    hint = f"run the command yourself: {shlex.join(command)}"
     if "/" in command[0] and not Path(command[0]).is_absolute():
         raise DefinitionError(
             f"the command of the {what} is a relative path", hint="give the whole path, or a name that is in PATH"
@@ -44,7 +44,7 @@ def output_of(
             start_new_session=True,
         )
     except (OSError, ValueError) as error:
-        why = error.strerror if isinstance(error, OSError) and error.strerror else "it is no argument list"
+        why = error.strerror if isinstance(error, OSError) and error.strerror else "the argument list is not valid"
         raise DefinitionError(f"the command of the {what} cannot be started: {why}", hint=hint) from None
     is_late = threading.Event()
 

@@ -144,7 +144,7 @@ class SecretStore:
         if the secret cannot be obtained.
         """
         if not isinstance(reference, SecretRef):
-            raise TypeError(f"a secret is referred to by a SecretRef, not by {type(reference).__name__}")
+            raise TypeError(f"the reference to a secret must be a SecretRef, not a {type(reference).__name__}")
         key = (reference, what if reference.prompt else "")
         with self._locks.setdefault("prompt" if reference.prompt else key, threading.Lock()):
             if key not in self._known:
@@ -171,7 +171,7 @@ class SecretStore:
         if not _VARIABLE.fullmatch(name):
             # ``name`` may be the secret itself, written in the wrong place, so it must not be repeated.
             hint = "env takes the name of an environment variable, such as NY_PASSWORD"
-            raise DefinitionError(f"env of the {what} is not the name of a variable", hint=hint)
+            raise DefinitionError(f"`env` of the {what} is not the name of an environment variable", hint=hint)
         secret = self._environment.get(name)
         if not secret:
             state = "is not set" if secret is None else "is empty"
@@ -191,7 +191,7 @@ class SecretStore:
     def _from_person(self, what: str) -> str:
         if self._ask is None:
             hint = "use {env: NAME}, {file: PATH} or {command: [PROGRAM, …]} for a run without a person"
-            raise DefinitionError(f"the {what} must be asked for, and there is no terminal", hint=hint)
+            raise DefinitionError(f"the {what} must be typed, but there is no terminal", hint=hint)
         secret = self._ask(what)
         if not secret:
             raise DefinitionError(f"nothing was typed for the {what}")
@@ -205,12 +205,12 @@ def _from_file(path: Path, what: str) -> str:
         # Without O_NONBLOCK, opening a named pipe would block for ever.
         descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
     except (OSError, ValueError) as error:
-        reason = error.strerror if isinstance(error, OSError) else "no file can have this name"
+        reason = error.strerror if isinstance(error, OSError) else "a file cannot have this name"
         raise DefinitionError(f"the file of the {what} cannot be read: {reason}", file=path) from None
     try:
         mode = os.fstat(descriptor).st_mode
         if not stat.S_ISREG(mode):
-            raise DefinitionError(f"the {what} is expected in a regular file, and this is none", file=path)
+            raise DefinitionError(f"the {what} must be in a regular file, but this is not a regular file", file=path)
         if mode & 0o077:
             hint = f"chmod 600 {shlex.quote(str(path))}"
             raise DefinitionError(f"the file of the {what} is open to other accounts", hint=hint, file=path)

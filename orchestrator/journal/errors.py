@@ -53,15 +53,15 @@ def no_such_run(run: str) -> NoSuchRun:
 def taken_over(run: str) -> LeaseLost:
     """The error for a run that another process leads under a higher epoch."""
     return LeaseLost(
-        f"run {run} is led by another process now", hint=f"this one stopped; see `failover runs show {run}`"
+        f"run {run} is led by another process now", hint=f"this process stopped; see `failover runs show {run}`"
     )
 
 
 def gone(run: str, noted: Noted) -> JournalCorrupt:
     """The error for a run that has a note, but is not in the database."""
     return JournalCorrupt(
-        f"run {run}: it was recorded here up to record {noted.seq}, and its record is missing",
-        hint=f"compare both sites with `failover status`; once that is settled, or if the journal was removed on purpose:"
+        f"run {run}: this machine wrote records up to {noted.seq}, but the journal no longer has the run",
+        hint=f"compare both sites with `failover status`; after that, or if you removed the journal on purpose, run:"
         f" rm {noted.path}",
     )
 

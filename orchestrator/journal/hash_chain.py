@@ -66,7 +66,7 @@ def follow(rows: Iterable[tuple[Any, ...]], run: str, *, after: int = 0, before:
             raise JournalCorrupt(f"run {run}: record {seq} is missing or out of order; found {link.seq}")
         before = link_hash(before, run, seq, link.at, link.lane, link.event)
         if before != link.hash:
-            raise JournalCorrupt(f"run {run}: record {seq} is not what was written")
+            raise JournalCorrupt(f"run {run}: record {seq} was changed after it was written")
         yield link
 
 
@@ -103,12 +103,14 @@ def follow_exported(lines: Iterable[Mapping[str, Any]]) -> Iterator[tuple[str, L
     stream = iter(lines)
     first = next(stream, None)
     if first is None:
-        raise JournalCorrupt("there is no record at all")
+        raise JournalCorrupt("the export has no records")
     run, last = str(first["run"]), _link(first)
     for last in follow(_rows(run, first, stream), run):
         yield run, last
     if json.loads(last.event)["kind"] not in RESTING:
-        raise JournalCorrupt(f"run {run}: record {last.seq} is not an end; the export was made early, or is cut off")
+        raise JournalCorrupt(
+            f"run {run}: the last record, {last.seq}, does not end the run; the export was made too early, or was cut off"
+        )
 
 
 def _rows(run: str, first: Mapping[str, Any], rest: Iterator[Mapping[str, Any]]) -> Iterator[Link]:
@@ -124,5 +126,5 @@ def _link(line: Mapping[str, Any]) -> Link:
     record."""
     seq, lane = line["seq"], line["lane"]
     if type(seq) is not int or (lane is not None and (not isinstance(lane, str) or not lane)):
-        raise TypeError(f"record {seq!r} of lane {lane!r} is none")
+        raise TypeError(f"record {seq!r} of lane {lane!r} is not a valid record")
     return Link(seq, line["at"], lane, line["event"], line["hash"])

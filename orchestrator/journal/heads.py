@@ -60,7 +60,7 @@ class Heads:
             os.pwrite(number, text, 0)
         except OSError as error:
             raise JournalUnavailable(
-                f"how far run {run} is recorded could not be noted in {self._folder}: {error.strerror}",
+                f"the number of the last record of run {run} could not be noted in {self._folder}: {error.strerror}",
                 hint="nothing was sent without a record; fix the cause (disk full? read-only? no directory?) and resume",
             ) from error
 
@@ -86,7 +86,7 @@ class Heads:
             return None
         found = _NOTE.fullmatch(text)
         if found is None:
-            raise JournalCorrupt(f"run {run}: the note of its head cannot be read: {path}")
+            raise JournalCorrupt(f"run {run}: the note of the last record cannot be read: {path}")
         return Noted(int(found[1]), found[2].decode(), found[3] == b"over", path)
 
     def runs(self) -> Iterator[str]:

@@ -108,7 +108,7 @@ def use_up(journal: Journal, commit: Transaction, key: str, run: str, asked: str
         except sa.exc.IntegrityError:  # only PostgreSQL: there, writers do not wait for each other
             first = run_of_key(journal, key)
     name = first.run if first is not None else ""
-    raise KeyUsed(f"the key {key!r} has started run {name}", run=name, hint="see `failover runs show`")
+    raise KeyUsed(f"the key {key!r} already started run {name}", run=name, hint="see `failover runs show`")
 
 
 def _find(read: Transaction | Database, key: str) -> UsedKey | None:

@@ -303,11 +303,9 @@ class Journal:
                 for link in follow(stored, run, after=after, before=before):
                     seq = link.seq
                     if seq == head.seq and link.hash != head.head:
-                        raise JournalCorrupt(f"run {run}: record {seq} is not the last one that was written")
+                        raise JournalCorrupt(f"run {run}: record {seq} is not the last record that was written")
                     if noted is not None and seq == noted.seq and link.hash != noted.head:
-                        raise JournalCorrupt(
-                            f"run {run}: record {seq} is not the one that was noted when it was written"
-                        )
+                        raise JournalCorrupt(f"run {run}: record {seq} differs from the note on this machine")
                     yield link
             # A process may be writing meanwhile. More records than at the start are right if the run's own row has
             # moved as well.

@@ -75,10 +75,10 @@ class Lease:
             raise Forbidden(f"{error}, so the command was not sent", hint=error.hint) from error
         except JournalError as error:
             raise Forbidden(
-                f"whether run {self.run} is still ours is not known, so the command was not sent: {error}"
+                f"it is unknown whether this process still leads run {self.run}, so the command was not sent: {error}"
             ) from error
         if self._clock.now() > self._last_moment:
-            raise Forbidden(f"the lease on run {self.run} has run out, so the command was not sent", hint=see)
+            raise Forbidden(f"the lease on run {self.run} has expired, so the command was not sent", hint=see)
 
     @property
     def _last_moment(self) -> float:
@@ -169,8 +169,8 @@ def take(journal: Journal, clock: Clock, run: str, services: Mapping[str, str]) 
         if is_led(row, now):
             raise LeaseHeld(
                 f"run {run} is led by {leader(row, now)}",
-                hint=f"see what it waits for with `failover runs show {run}`; if that process no longer runs, its lease"
-                f" ends by itself in {lease_left(row, now):.0f}s",
+                hint=f"see what the run waits for with `failover runs show {run}`; if that process no longer runs, its"
+                f" lease ends by itself in {lease_left(row, now):.0f}s",
             )
         held = {key for (key,) in commit.ask(sql.CLAIMS_OF, {"b_run": run})}
         earlier = [key for key in held if not key.startswith(_CLAIM)]
@@ -222,7 +222,7 @@ def _claim(commit: Transaction, run: str, keys: Mapping[str, str], now: float) -
     except sa.exc.IntegrityError as error:  # only PostgreSQL: there, writers do not wait for each other
         names = ", ".join(keys.values())
         raise LeaseHeld(
-            f"another run has just claimed one of these: {names}", hint="see `failover runs list`"
+            f"another run has just claimed one of these services: {names}", hint="see `failover runs list`"
         ) from error
 
 
@@ -239,8 +239,8 @@ def _refuse_claimed(commit: Transaction, keys: Mapping[str, str], now: float) ->
     led = [row for row in found if is_led(row, now)]
     if led:
         state = f"which {led[0].holder.split()[0]} leads"
-        hint = f"wait for its end (`failover runs show {run}`), or roll it back: `failover abort {run}`"
+        hint = f"wait until the run ends (`failover runs show {run}`), or roll it back: `failover abort {run}`"
     else:
-        state = "unfinished, and no process leads it"
-        hint = f"resume it: `failover resume {run}`; or roll it back: `failover abort {run}`"
+        state = "which is unfinished, and no process leads the run"
+        hint = f"resume the run: `failover resume {run}`; or roll it back: `failover abort {run}`"
     raise LeaseHeld(f"{keys[key]} belongs to run {run}, {state}", hint=hint)

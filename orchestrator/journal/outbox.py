@@ -59,7 +59,7 @@ class Outbox:
         """The plan of the run, as it was recorded with the run. Raises ``NoSuchRun``, ``JournalCorrupt``."""
         created = parse_line(self._lines(run, 0, 1)[0]).event
         if not isinstance(created, ev.RunCreated):
-            raise JournalCorrupt(f"run {run}: its first record is not the first of the run")
+            raise JournalCorrupt(f"run {run}: the first stored record does not start the run")
         return created.plan
 
     def cursor(self, run: str, hook: str) -> int:

@@ -47,10 +47,10 @@ _NAME = re.compile(r"\.?(\d{8}T\d{6}\.\d{3}Z)-(?:watch|check)-[0-9a-f]{8}\.jsonl
 def _moment(value: object) -> float:
     """Seconds since the epoch of ``2026-11-20T03:00:00.123Z``."""
     if not isinstance(value, str):
-        raise ValueError("a moment is a text: 2026-11-20T03:00:00.123Z")
+        raise ValueError("a time must be a text: 2026-11-20T03:00:00.123Z")
     parsed = datetime.fromisoformat(value)
     if parsed.tzinfo is None:
-        raise ValueError("a moment needs a time zone: 2026-11-20T03:00:00.123Z")
+        raise ValueError("a time needs a time zone: 2026-11-20T03:00:00.123Z")
     return parsed.timestamp()
 
 
@@ -95,7 +95,7 @@ class ReadingSample(BaseModel):
     def _only_numbers(self) -> Self:
         for name, reading in self.readings.items():
             if not _is_finite(reading.model_dump()):
-                raise ValueError(f"{name}: every figure is a number")
+                raise ValueError(f"{name}: every value must be a finite number")
         return self
 
     def encoded(self) -> bytes:
@@ -193,7 +193,7 @@ class SampleFolder:
                 _prune(self.path, _compact(at - KEPT_S))
         except OSError as error:
             raise OutputLost(
-                f"readings are not kept: {self.path} cannot be written: {error.strerror}",
+                f"the readings cannot be saved: {self.path} cannot be written: {error.strerror}",
                 hint="fix the cause, or name another directory with --readings; the readings are still shown",
             ) from error
         return written

@@ -59,7 +59,7 @@ def is_signable(*fields: str) -> bool:
 
 def _lines(*fields: str) -> bytes:
     if not is_signable(*fields):
-        raise DefinitionError("a text of two lines is not signed")
+        raise DefinitionError("a text with a line break cannot be signed")
     return "".join(f"{field}\n" for field in fields).encode()
 
 
@@ -152,7 +152,7 @@ def _new_file(file: Path, mode: int) -> BinaryIO:
         return os.fdopen(os.open(file, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, mode), "wb")
     except FileExistsError as error:
         raise DefinitionError(
-            f"{file} is there already; a key is never replaced", hint="name another file"
+            f"{file} already exists; an existing key is never replaced", hint="name another file"
         ) from error
 
 
@@ -178,7 +178,7 @@ def read_public(text: str | bytes, what: str) -> Ed25519PublicKey:
     except (ValueError, UnsupportedAlgorithm):
         key = None
     if not isinstance(key, Ed25519PublicKey):
-        raise DefinitionError(f"{what} is no public Ed25519 key (PEM)", hint=_HOW_TO_GET_ONE)
+        raise DefinitionError(f"{what} is not a public Ed25519 key (PEM)", hint=_HOW_TO_GET_ONE)
     return key
 
 
@@ -196,20 +196,20 @@ def _private_key(path: Path) -> Ed25519PrivateKey:
         key = None
     if not isinstance(key, Ed25519PrivateKey):
         raise DefinitionError(
-            f"{path} is no private Ed25519 key (PKCS #8, PEM, without a passphrase)", hint=_HOW_TO_GET_ONE
+            f"{path} is not a private Ed25519 key (PKCS #8, PEM, without a passphrase)", hint=_HOW_TO_GET_ONE
         )
     return key
 
 
 def _refuse_unless_private(path: Path, found: os.stat_result) -> None:
     if not stat.S_ISREG(found.st_mode):
-        raise DefinitionError(f"the signing key {path} is no regular file")
+        raise DefinitionError(f"the signing key {path} is not a regular file")
     if found.st_uid != os.geteuid():
         raise DefinitionError(
-            f"the signing key {path} belongs to another account", hint="sign with a key of this account's own"
+            f"the signing key {path} belongs to another account", hint="sign with a key that belongs to this account"
         )
     if stat.S_IMODE(found.st_mode) & 0o077:
         raise DefinitionError(
-            f"the signing key {path} can be read or written by others, so what it signs proves nothing",
-            hint=f"if no other account has read it: chmod 600 {path}; else make another one",
+            f"other accounts can read or write the signing key {path}, so its signatures prove nothing",
+            hint=f"if no other account has read the key: chmod 600 {path}; otherwise make a new key",
         )

@@ -68,7 +68,7 @@ class Patience:
                 return
             self._away_since = self._clock.now()
         minutes = counted(max(1, round(self._seconds / 60)), "minute")
-        self._tell(f"{error}; nothing is sent until it answers, and it is tried again for {minutes}")
+        self._tell(f"{error}; nothing is sent until the journal answers; the program tries again for {minutes}")
 
     def _is_back(self) -> None:
         if self._away_since is None:

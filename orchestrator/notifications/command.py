@@ -76,7 +76,7 @@ class CommandSender:
     def __call__(self, message: Message) -> None:
         """Run the command once. Raises ``HookFailed`` unless it ends in time with exit code 0."""
         if self._left is not None and self._left.poll() is None:
-            raise HookFailed(f"process {self._left.pid} of an earlier attempt does not end", cause=LEFT)
+            raise HookFailed(f"process {self._left.pid} of an earlier attempt has not ended", cause=LEFT)
         about = {
             "FAILOVER_EVENT_ID": message.id,
             "FAILOVER_EVENT": message.kind,
@@ -95,7 +95,9 @@ class CommandSender:
                 start_new_session=True,
             )
         except (OSError, ValueError) as error:
-            why = error.strerror if isinstance(error, OSError) and error.strerror else "it is no argument list"
+            why = (
+                error.strerror if isinstance(error, OSError) and error.strerror else "the argument list is not valid"
+            )
             raise HookFailed(f"the command cannot be started: {why}", cause="not started") from error
         self._left = process
         try:
@@ -130,9 +132,13 @@ class CommandSender:
             # Do not wait for the end of the output, because a remaining child process may hold the pipe open for ever.
             while process.poll() is None:
                 if self._clock.now() >= deadline:
-                    raise HookFailed(f"no end within {self._timeout_s:g}s{self._quote(output)}", cause="time-out")
+                    raise HookFailed(
+                        f"the command did not end within {self._timeout_s:g}s{self._quote(output)}", cause="time-out"
+                    )
                 if self._is_halted():
-                    raise HookFailed("cut off, since the program that runs it is ending", cause="cut off")
+                    raise HookFailed(
+                        "the command was stopped, because the program that runs it is ending", cause="cut off"
+                    )
                 for key, _ in selector.select(_LOOK_EVERY):
                     if key.fileobj is process.stdin:
                         text = _feed(selector, process.stdin, text)

@@ -43,20 +43,20 @@ class OpenRuns:
         if one is None:
             return ""
         if one.led:
-            return f"run {one.run} moves it now: `failover runs show {one.run}`"
+            return f"run {one.run} moves the service now: `failover runs show {one.run}`"
         return f"run {one.run} is unfinished: `failover resume {one.run}` or `failover abort {one.run}`"
 
     def lines(self) -> Iterator[str]:
         """For people: the services of each run, and the next command for a run that is not led."""
         if self.unknown:
-            yield f"unknown whether a run holds one of these: {self.unknown}"
+            yield f"it is unknown whether a run holds one of these services: {self.unknown}"
         for one in self.runs:
             more = f" and {len(one.services) - _NAMED} more" if len(one.services) > _NAMED else ""
             what = ", ".join(one.services[:_NAMED]) + more
             if one.led:
-                yield f"run {one.run} has {what} now: `failover runs show {one.run}`"
+                yield f"run {one.run} holds {what} now: `failover runs show {one.run}`"
             else:
-                yield f"run {one.run} is unfinished, has {what}, and no process leads it: `failover resume {one.run}`"
+                yield f"run {one.run} is unfinished and holds {what}; no process leads it: `failover resume {one.run}`"
 
 
 def open_runs(tools: Tools, inventory: Inventory, pairs: Sequence[Pair]) -> OpenRuns:

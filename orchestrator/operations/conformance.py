@@ -70,35 +70,38 @@ def verdicts_of(family: Family, registry: Registry, opened: Sequence[Opened]) ->
     own = registry.get("local")  # a site may have commands of the operator's own
     kinds = {name: compose([registry.get(name), own]) for name in registry.of_family(family.name)}
     declared: Sequence[tuple[str, Callable[[], Iterator[str]]]] = (
-        ("An adapter speaks for the family.", lambda: _spoken_for(family, kinds)),
+        ("An installed adapter belongs to the family.", lambda: _spoken_for(family, kinds)),
         (
-            "Each reading is a model of the family, under one kind that no other family has.",
+            "Each reading has a frozen model, and no other family uses the same kind.",
             lambda: _readings(family),
         ),
-        ("Each facet names a field or property of its type, and a backlog has a unit.", lambda: _facets(family)),
-        ("One reading shows who serves.", lambda: _serving(family)),
+        (
+            "Each facet names a field or property of the right type, and each backlog has a unit.",
+            lambda: _facets(family),
+        ),
+        ("A reading shows whether a site serves.", lambda: _serving(family)),
         ("Every value of a reading may be unknown.", lambda: _unknown(family)),
         ("A reading that an adapter declares has a model.", lambda: _of_each(kinds, readings_fit)),
         (
             "Actions fit together: an inverse exists and takes the same arguments.",
             lambda: _of_each(kinds, actions_fit),
         ),
-        ("Commands are shown without a connection.", lambda: _of_each(kinds, _rendered)),
+        ("Commands can be shown without a connection.", lambda: _of_each(kinds, _rendered)),
         ("`makes` names actions and values that an adapter declares.", lambda: _makes(family, kinds)),
         ("The family ships a controlled move.", lambda: _controlled(family)),
-        ("Each runbook it ships is free of errors.", lambda: _runbooks(family, kinds)),
+        ("The runbooks of the family have no errors.", lambda: _runbooks(family, kinds)),
     )
     for law, check in declared:
         yield _verdict(law, check)
     read: Sequence[tuple[str, Callable[[Opened], Iterator[str]]]] = (
-        ("A reading has one answer for each service, of its declared model.", _answers),
-        ("No service is asked about: no answer.", _silence),
-        ("A service that the site does not have is definitely absent.", _stranger),
-        ("A reading is the same after it was recorded.", _recorded),
+        ("A reading gives one answer for each service, and each answer has the declared model.", _answers),
+        ("A request without services gets no answers.", _silence),
+        ("For a service that the site does not have, a reading gives a definite failure.", _stranger),
+        ("A reading does not change when it is recorded and read again.", _recorded),
     )
     for law, ask in read:
         if not opened:
-            yield Verdict(law, "not checked", ("no site to read: name an inventory with --inventory",))
+            yield Verdict(law, "not checked", ("there is no site to read; name an inventory with --inventory",))
             continue
         yield _verdict(law, partial(_at_each, opened, ask))
 
@@ -137,9 +140,9 @@ def _readings(family: Family) -> Iterator[str]:
         if not (isinstance(model, type) and issubclass(model, Reading)):
             yield f"{name} is not derived from Reading"
         elif not model.model_config.get("frozen"):
-            yield f"{name} can be changed after it was read"
+            yield f"{name} is not frozen, so a value can be changed after it was read"
         elif len(set(clashes().get(kind_of(model), ()))) > 1:
-            yield f"the kind {kind_of(model)!r} of {name} is that of another family too"
+            yield f"another family uses the kind {kind_of(model)!r} of {name} too"
 
 
 def _facets(family: Family) -> Iterator[str]:
@@ -147,9 +150,9 @@ def _facets(family: Family) -> Iterator[str]:
         for facet, field in model.facets.items():
             found = _annotation(model, field)
             if found is None:
-                yield f"{name}: the facet {facet} names {field!r}, which it does not have"
+                yield f"{name}: the facet {facet} names {field!r}, but {name} does not have this field"
             elif _TYPES[facet] not in _types_in(found):
-                yield f"{name}: the facet {facet} is {_TYPES[facet].__name__}, and {field} is not"
+                yield f"{name}: the facet {facet} must be {_TYPES[facet].__name__}, but {field} has another type"
         if Facet.BACKLOG in model.facets and not model.unit:
             yield f"{name}: its backlog has no unit"
 
@@ -169,7 +172,7 @@ def _annotation(model: type[Reading], field: str) -> object:
 
 def _serving(family: Family) -> Iterator[str]:
     if not family.offers(Facet.SERVES):
-        yield "no reading has the facet serves, so nothing shows who is active"
+        yield "no reading has the facet serves, so no reading shows which site is active"
 
 
 def _unknown(family: Family) -> Iterator[str]:
@@ -185,14 +188,14 @@ def readings_fit(kind: type[Adapter]) -> Iterator[str]:
         if model_of(spec) is None:
             yield f"no family has a reading {name}"
         if spec.name != name or not spec.summary:
-            yield f"{name} is declared under another name, or without a summary"
+            yield f"the reading {name} is declared under another name, or without a summary"
 
 
 def actions_fit(kind: type[Adapter]) -> Iterator[str]:
     """The faults in the actions that an adapter declares."""
     for name, spec in kind.actions.items():
         if spec.name != name or not spec.summary or spec.batch < 1:
-            yield f"{name} is declared under another name, without a summary, or for no call at all"
+            yield f"the action {name} is declared under another name, without a summary, or with a batch below 1"
         if spec.inverse is not None:
             inverse = kind.actions.get(spec.inverse)
             if inverse is None or inverse.arguments.keys() != spec.arguments.keys():
@@ -210,7 +213,7 @@ def _rendered(kind: type[Adapter]) -> Iterator[str]:
         for call in _calls(action):
             lines = list(action.commands(call))
             if not lines or not all(isinstance(line, str) and line.isprintable() for line in lines):
-                yield f"action {name}: {dict(call.args)} renders no command, or one that cannot be printed"
+                yield f"action {name}: {dict(call.args)} gives no command, or a command that cannot be printed"
 
 
 def _calls(spec: ActionSpec) -> Iterator[Call]:
@@ -265,10 +268,10 @@ def _answers(one: Opened) -> Iterator[str]:
     for name, spec in one.adapter.readings.items():
         answers = one.adapter.probe(name, one.services)
         if set(answers) != set(one.services):
-            yield f"{name} answers for {sorted(answers)}, asked about {sorted(one.services)}"
+            yield f"{name} answers for {sorted(answers)}, but the request names {sorted(one.services)}"
         for service, answer in answers.items():
             if not isinstance(answer, Failure) and type(answer) is not model_of(spec):
-                yield f"{name} of {service} is a {type(answer).__name__}"
+                yield f"{name} of {service} has the wrong type {type(answer).__name__}"
 
 
 def _silence(one: Opened) -> Iterator[str]:
@@ -286,11 +289,11 @@ def _stranger(one: Opened) -> Iterator[str]:
         if not isinstance(found, Failure):
             yield f"{name} has a value for a service that the site does not have"
         elif not found.definite:
-            yield f"{name} of a service that the site does not have is {found.kind}, which is not definite"
+            yield f"{name} of a service that the site does not have is {found.kind}, which is not a definite failure"
 
 
 def _recorded(one: Opened) -> Iterator[str]:
     for name in one.adapter.readings:
         for answer in one.adapter.probe(name, one.services).values():
             if isinstance(answer, Reading) and type(answer).model_validate_json(answer.model_dump_json()) != answer:
-                yield f"{name} is another value after it was recorded"
+                yield f"{name} has another value after it was recorded"

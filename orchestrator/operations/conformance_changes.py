@@ -24,11 +24,11 @@ from orchestrator.operations.conformance import Verdict
 _SHOWN_S, _PAUSE_S = 15.0, 0.2
 _FENCE, _FENCE_READING = "set_external_fence", "external_fence"
 
-SHOWN = "What an action makes is read after it was done."
-TWICE = "An idempotent action that is done twice is accepted, and changes nothing more."
+SHOWN = "After an action, a reading shows its effect."
+TWICE = "An idempotent action is accepted a second time, and then changes nothing."
 BACK = "An inverse rolls its action back."
-CLOSED = "A site that was closed does not serve, and serves again once it was opened."
-FENCED = "The command of the fence plan closes and opens, and a reading shows both."
+CLOSED = "A closed site does not serve, and the site serves again after it is opened."
+FENCED = "The command of the fence plan closes and opens the site, and a reading shows both."
 LAWS = (SHOWN, TWICE, BACK, CLOSED, FENCED)
 
 
@@ -114,7 +114,7 @@ def _of_action(
     if not calls:
         return
     if spec.inverse is None or spec.inverse not in specs:
-        found.left.append(f"{spec.name} has no inverse, and would stay done")
+        found.left.append(f"{spec.name} has no inverse, so its change could not be rolled back")
         return
     for call, makes in calls:
         if set(call.args) != set(spec.arguments):
@@ -124,7 +124,7 @@ def _of_action(
             undone = {name: not value for name, value in makes.items()}
             back = next((one for one, made in backs if undone.items() <= made.items()), None)
             if back is None:
-                found.left.append(f"{spec.name}: {spec.inverse} does not make the opposite of it")
+                found.left.append(f"{spec.name}: {spec.inverse} does not have the opposite effect")
             else:
                 yield _Trial(call, spec.name, makes, spec.inverse, back)
 
@@ -182,7 +182,9 @@ class _Site:
         except AdapterError as error:
             return str(error)
         return (
-            "" if result.effect is Effect.ACCEPTED else f"{result.effect}: {result.detail or 'no word of the site'}"
+            ""
+            if result.effect is Effect.ACCEPTED
+            else f"{result.effect}: {result.detail or 'the site gave no reason'}"
         )
 
 
@@ -191,7 +193,7 @@ def _play(site: _Site, trial: _Trial, found: _Found) -> None:
     before = {name: not value for name, value in trial.makes.items()}
     if site.shows(before) is not True:
         what = ", ".join(f"{name}: {str(value).lower()}" for name, value in before.items())
-        found.left.append(f"{trial} starts where {what} is read, and this site does not show that")
+        found.left.append(f"{trial} can start only if a reading shows {what}, but this site does not show that")
         return
     closed = "the process was interrupted"
     try:
@@ -206,12 +208,20 @@ def _play(site: _Site, trial: _Trial, found: _Found) -> None:
 def _done(site: _Site, trial: _Trial, found: _Found) -> str:
     answered = site.do(trial.action, trial.call)
     shown = site.comes_to_show(trial.makes)
-    problem = "" if shown else "it was done, and that is not read" + (f" ({answered})" if answered else "")
+    problem = (
+        ""
+        if shown
+        else "the action was done, but no reading shows its effect" + (f" ({answered})" if answered else "")
+    )
     found.note(trial.law or SHOWN, trial, problem)
     if site.actions[trial.action].idempotent and shown:
         again = site.do(trial.action, trial.call)
         kept = site.comes_to_show(trial.makes)
-        found.note(TWICE, trial, again or ("" if kept else "done twice, it does not show what it makes"))
+        found.note(
+            TWICE,
+            trial,
+            again or ("" if kept else "after the second time, no reading shows the effect of the action"),
+        )
     return problem
 
 
@@ -219,4 +229,4 @@ def _rolled_back(site: _Site, trial: _Trial, before: Mapping[str, bool], answere
     if site.comes_to_show(before):
         return ""
     why = f" ({answered})" if answered else ""
-    return f"LEFT CHANGED: {trial.inverse} does not roll it back{why}; do it by hand"
+    return f"LEFT CHANGED: {trial.inverse} does not roll the action back{why}; roll it back by hand"

@@ -78,7 +78,7 @@ def name_families(places: Iterable[Path]) -> None:
         if not place.exists():
             raise DefinitionError(f"there is no family file {place}")
         if not place.is_dir() and place.suffix != ".yaml":
-            raise DefinitionError(f"{place} is no family file: the name of one ends in .yaml")
+            raise DefinitionError(f"{place} is not a family file: the name of a family file ends in .yaml")
         known.append(str(place.absolute()))
     os.environ[VARIABLE] = os.pathsep.join(known)
 
@@ -130,8 +130,8 @@ def _of_the_whole(file: FamilyFile, runbooks: Path | None, name: str, lines: Lin
 
     other = family_called(file.family)
     if other is not None and getattr(other, "file", None) != file:
-        what = f"another family is called {file.family}, so this file is not used while that one is installed"
-        warn(("family",), "family-taken", what, "give it another name")
+        what = f"another family has the name {file.family}, so this file is not used while that family is installed"
+        warn(("family",), "family-taken", what, "give the family of this file another name")
     for kind in ("controlled", "uncontrolled"):
         if runbooks is None or not (runbooks / f"{kind}.yaml").exists():
             try:
@@ -140,8 +140,13 @@ def _of_the_whole(file: FamilyFile, runbooks: Path | None, name: str, lines: Lin
                 warn(("readings",), "no-runbook", str(error))
     named = {one.stem for one in runbooks.glob("*.yaml")} if runbooks is not None else set[str]()
     if "uncontrolled-commanded" in named and "restore-commanded" not in named:
-        what = "no restore opens what the command of a fence plan has closed, so clients could not come back"
-        warn(("family",), "fence-not-opened", what, "write restore-commanded.yaml: restore, and a step that opens it")
+        what = "no restore opens what the command of a fence plan has closed, so clients could not connect again"
+        warn(
+            ("family",),
+            "fence-not-opened",
+            what,
+            "write restore-commanded.yaml: the steps of restore, and a step that opens the site",
+        )
     if file.connect.sql is not None and (problem := driver_problem(file.connect.sql.driver)):
         warn(("connect", "sql", "driver"), "no-driver", problem)
     return findings_of(told, file=name, lines=lines)
@@ -150,7 +155,7 @@ def _of_the_whole(file: FamilyFile, runbooks: Path | None, name: str, lines: Lin
 def new_family_file(name: str) -> str:
     """A commented family file to start with. Raises ``DefinitionError`` for an invalid name."""
     if not re.fullmatch(r"[a-z][a-z0-9-]{0,40}", name):
-        hint = "lower-case letters, digits and -, starting with a letter"
+        hint = "use lower-case letters, digits and -, and start with a letter"
         raise DefinitionError(f"{name!r} cannot be the name of a family", hint=hint)
     template = files("orchestrator.documents").joinpath("family_template.yaml").read_text(encoding="utf-8")
     return template.replace("NAME", name)

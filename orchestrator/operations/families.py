@@ -36,7 +36,7 @@ def known_family(tools: Tools, site: Site) -> str:
     if not family:
         raise DefinitionError(
             unknown_family(site),
-            hint=f"installed families: {', '.join(known_families())}; a procedure of your own for another one: "
+            hint=f"installed families: {', '.join(known_families())}; for another family, give a runbook: "
             "`failover controlled --runbook FILE`",
         )
     return family
@@ -65,7 +65,7 @@ def shipped_by(family: str, kind: str) -> str:
     own = shipped_of(family)
     if f"{family}/{kind}" not in own:
         raise DefinitionError(
-            f"the family {family} ships no runbook {kind!r}", hint=f"it ships: {', '.join(own) or 'none'}"
+            f"the family {family} ships no runbook {kind!r}", hint=f"the family ships: {', '.join(own) or 'none'}"
         )
     return f"{family}/{kind}"
 

@@ -65,7 +65,7 @@ def find_open_run(journal: Journal, name: str | None, to_do: str) -> str:
         _see_vanished(journal, None)
     if len(found) != 1:
         raise _ambiguous(
-            "several runs are unfinished" if found else f"no run is unfinished, so nothing to {to_do}", found
+            "several runs are unfinished" if found else f"no run is unfinished, so there is nothing to {to_do}", found
         )
     return _known(journal, found[0])
 
@@ -93,4 +93,4 @@ def _named(rows: list[RunRow], name: str) -> str:
 
 
 def _ambiguous(sentence: str, runs: list[str]) -> FailoverError:
-    return NoSuchRun(sentence, hint=f"name one: {', '.join(runs[:5])}" if runs else "see `failover runs list`")
+    return NoSuchRun(sentence, hint=f"name one run: {', '.join(runs[:5])}" if runs else "see `failover runs list`")

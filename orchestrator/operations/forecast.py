@@ -62,8 +62,8 @@ def _drain(forecast: Forecast, plan: ev.Plan, service: str, step: StepPreview) -
     if not step.gauge or rate is None or rate.p05 <= 0:
         return ""
     times = Range(n=rate.n, p05=step.gauge / rate.p95, p50=step.gauge / rate.p50, p95=step.gauge / rate.p05)
-    before = f"in {counted(rate.n, 'wait')} before (at {rate.p50:,.0f} messages a second)"
-    return f"{_in_words(times)}, if it drains as {before}"
+    before = f"in {counted(rate.n, 'earlier wait')} (at {rate.p50:,.0f} messages a second)"
+    return f"{_in_words(times)}, if the queue drains as {before}"
 
 
 def _took(forecast: Forecast, plan: ev.Plan, service: str, step: StepPreview) -> str:
@@ -72,7 +72,7 @@ def _took(forecast: Forecast, plan: ev.Plan, service: str, step: StepPreview) ->
     if seconds is None:
         return ""
     low, high = f"{seconds.p05:.1f}".removesuffix(".0"), f"{seconds.p95:.1f}".removesuffix(".0")
-    return f"takes {low if low == high else f'{low} to {high}'} s, {counted(seconds.n, 'run')}"
+    return f"took {low if low == high else f'{low} to {high}'} s in {counted(seconds.n, 'earlier run')}"
 
 
 def _in_words(times: Range) -> str:

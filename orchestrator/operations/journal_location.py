@@ -24,8 +24,8 @@ if TYPE_CHECKING:
 
 JOURNAL_VARIABLE = "FAILOVER_JOURNAL"
 PROVE_IT = (
-    "the server of the journal has to prove who it is: name its CA in the URL, sslrootcert=FILE, or sslrootcert=system; "
-    "another sslmode in the URL overrides it"
+    "the journal's server must prove its identity: name its CA in the URL (sslrootcert=FILE or sslrootcert=system); "
+    "another sslmode in the URL overrides this check"
 )
 # If one of these is set, it decides how the server is checked.
 _DECIDED_BY = ("sslmode", "service", "requiressl")
@@ -46,7 +46,7 @@ def passwords_of(url: str) -> list[str]:
     if not is_one:
         raise DefinitionError(
             f"{JOURNAL_VARIABLE} is not the URL of a database",
-            hint="postgresql+psycopg://user:password@host:port/database, where a password has %40 for @ and %3A for :",
+            hint="use postgresql+psycopg://user:password@host:port/database; in a password, %40 is @ and %3A is :",
         )
     return [unquote(parts.password or ""), *parse_qs(parts.query).get("password", [])]
 
@@ -82,19 +82,22 @@ def _check_file(url: str) -> None:
     parts = urlsplit(url)
     name = unquote(url.partition("://")[2].partition("?")[0].removeprefix("/"))
     if parts.netloc or not name.removeprefix("file:") or name.startswith(":"):
-        raise DefinitionError(f"{JOURNAL_VARIABLE} names no file", hint="sqlite:////var/lib/failover/journal.sqlite")
+        raise DefinitionError(
+            f"{JOURNAL_VARIABLE} does not name a file", hint="sqlite:////var/lib/failover/journal.sqlite"
+        )
     path = Path(name.removeprefix("file:"))
     try:
         is_ours = is_ours_alone(path.parent)
     except OSError as error:
         raise JournalUnavailable(
             f"the journal {path} cannot be opened: {error.strerror}",
-            hint="see that its directory is there, and yours",
+            hint="check that its directory exists and belongs to this account",
         ) from error
     if not is_ours:
         raise DefinitionError(
-            f"the journal {path} is in a directory that others can write, so its record proves nothing",
-            hint=f"make it yours alone: chmod 700 {path.parent}; several accounts share a journal on PostgreSQL",
+            f"other accounts can write to the directory of the journal {path}, so its records prove nothing",
+            hint=f"make the directory private: chmod 700 {path.parent}; several accounts can share a journal on"
+            " PostgreSQL",
         )
     refuse_network(path)
     make_private(path, may_make="mode=ro" not in parts.query)
@@ -128,7 +131,7 @@ def make_private(path: Path, *, may_make: bool = True) -> None:
             if path.with_name(path.name + end).is_symlink():
                 raise OSError(errno.ELOOP, f"{path.name}{end} is a link")
         if not stat.S_ISREG(found.st_mode) or found.st_uid != os.getuid() or found.st_mode & 0o022:
-            raise OSError(errno.EPERM, "it is no file that only we can write")
+            raise OSError(errno.EPERM, "it is not a regular file that only this account can write")
     except OSError as error:
         raise JournalUnavailable(
             f"the journal {path} cannot be opened: {error.strerror}",

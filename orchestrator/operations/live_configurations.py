@@ -51,8 +51,8 @@ def instances_of(
     missing = [f"{site}, {service}: {one}" for (site, service), one in found.items() if isinstance(one, str)]
     if missing:
         raise DefinitionError(
-            f"the configuration of {len(missing)} of {len(found)} instances could not be had: {'; '.join(missing[:3])}",
-            hint="validate files instead, or fix the cause; an instance that is away is not left out silently",
+            f"the configurations of {len(missing)} of {len(found)} instances were not fetched: {'; '.join(missing[:3])}",
+            hint="fix the cause, or validate files instead; an instance that does not answer is never left out silently",
         )
     # Services that share an instance share the object.
     return tuple({id(one): one for one in found.values() if isinstance(one, Instance)}.values())

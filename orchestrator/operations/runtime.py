@@ -92,7 +92,7 @@ class Tools:
         except ImportError as error:
             raise DefinitionError(
                 f"{JOURNAL_VARIABLE} names a database whose driver is not installed: {error.name}",
-                hint="for PostgreSQL: postgresql+psycopg://…, and install failover[postgresql]",
+                hint="for PostgreSQL, use postgresql+psycopg://… and install failover[postgresql]",
             ) from error
 
     def who(self) -> Who:
@@ -161,15 +161,15 @@ class Tools:
         followed."""
         path = self.state / name
         if path.is_symlink():
-            raise JournalUnavailable(f"{path} is a link, which is not followed", hint="remove the link")
+            raise JournalUnavailable(f"{path} is a link, but links are not followed", hint="remove the link")
         try:
             path.mkdir(mode=0o700, exist_ok=True)
         except FileExistsError as error:
-            raise JournalUnavailable(f"{path} is no directory", hint="move it away") from error
+            raise JournalUnavailable(f"{path} is not a directory", hint="move it away") from error
         except OSError as error:
             raise JournalUnavailable(
-                f"{path} cannot be made: {error.strerror}",
-                hint=f"fix that, or set {STATE_VARIABLE} to another state directory",
+                f"{path} cannot be created: {error.strerror}",
+                hint=f"fix the cause, or set {STATE_VARIABLE} to another state directory",
             ) from error
         return path
 
@@ -198,7 +198,7 @@ class Tools:
                     with suppress(*((Unreachable,) if side in _may_be_silent(plan) else ())):
                         adapter.open()
             except AdapterError as error:
-                first = "wait until it answers" if isinstance(error, Unreachable) else "fix the problem above"
+                first = "wait until the site answers" if isinstance(error, Unreachable) else "fix the problem above"
                 hint = error.hint or f"{first} (`failover status`), then run the command again"
                 raise NotStarted(f"{error}; nothing was changed", hint=hint) from error
             yield made
@@ -292,7 +292,7 @@ def checked_text(text: str, what: str) -> str:
     if found is not None:
         around = spelled_out(text[max(0, found.start() - _AROUND) : found.end() + _AROUND])
         raise DefinitionError(
-            f"{what} has a character that controls a terminal, hides, or turns the text: {around}",
-            hint="type it on one line, instead of pasting it",
+            f"{what} has a character that controls a terminal, or hides or reverses text: {around}",
+            hint="type the text on one line instead of pasting it",
         )
     return text

@@ -58,7 +58,11 @@ def see_listed(names: Iterable[str], listed: Iterable[str]) -> None:
         if name not in known:
             near = closest(name, known)
             meant = f"did you mean {near}? " if near else ""
-            few = f"it lists: {', '.join(known)}" if len(known) <= _NAMES else f"it lists {len(known):,} services"
+            few = (
+                f"listed: {', '.join(known)}"
+                if len(known) <= _NAMES
+                else f"the inventory lists {len(known):,} services"
+            )
             raise DefinitionError(f"the inventory does not list {name!r}", hint=f"{meant}{few}")
 
 
@@ -66,11 +70,11 @@ def services_of(inventory: Inventory, asked: Asked) -> tuple[list[str], Pair]:
     """The requested services, and the one pair they belong to. Raises ``DefinitionError``."""
     if asked.services and asked.everything:
         raise DefinitionError(
-            "names of services and --all exclude each other", hint="--all is every service: leave one of them out"
+            "give names of services or --all, not both", hint="--all means every service of the pair"
         )
     if not asked.services and not asked.everything:
         raise DefinitionError(
-            "no service is named", hint="name one or more, or add --all; `failover status` lists them"
+            "no service is named", hint="name one service or more, or add --all; `failover status` lists the services"
         )
     pairs = [pair for pair in inventory.pairs if asked.pair in (None, pair.name)]
     if not pairs:
@@ -87,7 +91,7 @@ def services_of(inventory: Inventory, asked: Asked) -> tuple[list[str], Pair]:
     distinct = {owner.name: owner for owner in owners.values() if owner is not None}
     if len(distinct) > 1:
         raise DefinitionError(
-            f"one run moves services of one pair; these are of {', '.join(distinct)}",
+            f"one run moves services of only one pair, but these services are of {', '.join(distinct)}",
             hint="start a separate run for each pair",
         )
     return services, next(iter(distinct.values()))

@@ -14,5 +14,7 @@ def script_faults(tools: Tools, plan: ev.Plan, texts: Sequence[str]) -> None:
     """Give the simulated world of ``plan`` these faults. Raises ``DefinitionError`` for real devices."""
     source = plan.inventory.sites[plan.source]
     if not isinstance(source.options.get("world"), str) or not plan.simulated:
-        raise DefinitionError("--fault is for the simulated pair; these devices are not in this process's hands")
+        raise DefinitionError(
+            "--fault is only for the simulated pair, but this process does not simulate these devices"
+        )
     inject(source, tools.clock, texts)

@@ -91,7 +91,7 @@ def verdicts_of(tools: Tools, request: VerifyRequest) -> Iterator[Verdict]:
     """
     name, file, head = request.name, request.file, request.head
     if head is not None and name is None and file is None:
-        raise DefinitionError("--head belongs to one run", hint="name the run, or the exported file")
+        raise DefinitionError("--head is only for one run", hint="name the run, or the exported file")
     if file is None and name is not None and Path(name).is_file():
         file = Path(name)
     known = tools.approvers()
@@ -122,7 +122,9 @@ def _trusted(tools: Tools, keys: Sequence[Path]) -> Verifier | None:
 def _parse_head(text: str) -> tuple[int, str]:
     found = re.fullmatch(r"([1-9][0-9]{0,9}):([0-9a-f]{64})", text)
     if found is None:
-        raise DefinitionError(f"{text!r} is no head of a run", hint="as `failover runs verify` shows it: NUMBER:HASH")
+        raise DefinitionError(
+            f"{text!r} is not a head of a run", hint="use the form of `failover runs verify`: NUMBER:HASH"
+        )
     return int(found[1]), found[2]
 
 
@@ -137,7 +139,7 @@ def _of_journal(tools: Tools, name: str | None, doubts: Doubts) -> Iterator[Verd
             for run, noted in vanished.items():
                 yield Verdict(f"run {run}", problem=str(gone(run, noted)))
             if not runs and not vanished:
-                yield Verdict(f"the journal {place_of(journal)}", problem="there is no run in it")
+                yield Verdict(f"the journal {place_of(journal)}", problem="the journal has no runs")
     except JournalCorrupt as error:
         yield Verdict("the journal", problem=str(error))
 
@@ -175,8 +177,8 @@ class Stored:
         if last in RESTING or self._now is None or is_led(self._journal.row(self._run), self._now):
             return ""
         return (
-            f"it stops in the middle, and no process leads it: it was interrupted (failover resume {self._run}), or its"
-            " end was cut off"
+            "the record has no end, and no process leads the run: the run was interrupted (failover resume"
+            f" {self._run}), or the end of its record was cut off"
         )
 
 
@@ -210,7 +212,7 @@ class Exported:
 
     def _other_words(self, run: str, link: Link, field: str) -> JournalCorrupt:
         said = self._line[field]
-        return JournalCorrupt(f"run {run}: record {link.seq} says {field} {said!r}, which is not what was recorded")
+        return JournalCorrupt(f"run {run}: record {link.seq} says {field} {said!r}, but something else was recorded")
 
     def _read(self) -> Iterator[Mapping[str, Any]]:
         """The values of the file, one for each line. Raises ``ValueError`` or ``TypeError`` for a line that no export
@@ -220,9 +222,9 @@ class Exported:
                 raise ValueError(f"a line is longer than {_LINE_MAX // 1_048_576} MB")
             line = from_json(text)
             if not isinstance(line, dict):
-                raise TypeError("a line is no object")
+                raise TypeError("a line is not a JSON object")
             if not _FIELDS.issuperset(line):
-                raise ValueError("a line has fields that no record has")
+                raise ValueError("a line has fields that records do not have")
             signed = line.get("signature")
             if signed is not None:
                 self.signature = Signature(int(line["seq"]), str(signed["key"]), str(signed["value"]))
@@ -255,10 +257,10 @@ def verdict_of(verdict: Verdict, source: Stored | Exported, doubts: Doubts) -> V
             if source.signature is not None and source.signature.seq == link.seq:
                 signed = link.hash
             if doubts.head is not None and doubts.head[0] == link.seq and doubts.head[1] != link.hash:
-                raise JournalCorrupt(f"run {run}: record {link.seq} is not the one that was noted")
+                raise JournalCorrupt(f"run {run}: record {link.seq} differs from the record that was noted")
         if doubts.head is not None and doubts.head[0] > verdict.records:
             raise JournalCorrupt(
-                f"run {run}: records {verdict.records + 1} to {doubts.head[0]} were there once and are missing"
+                f"run {run}: records {verdict.records + 1} to {doubts.head[0]} existed earlier, but are missing now"
             )
         _judge(verdict, run, source, signed, doubts)
         verdict.note = source.note_on(last)
@@ -283,16 +285,16 @@ def _judge(verdict: Verdict, run: str, source: Stored | Exported, head: str, dou
     signature, count = source.signature, source.at_first or verdict.records
     if signature is None:
         if doubts.is_demanded:
-            raise JournalCorrupt(f"run {run}: it is not signed")
+            raise JournalCorrupt(f"run {run}: the record is not signed")
         return
     verdict.signature, verdict.key = "not checked", signature.key
     if signature.seq > verdict.records:
-        raise JournalCorrupt(f"run {run}: record {signature.seq} was signed and is missing")
+        raise JournalCorrupt(f"run {run}: record {signature.seq} was signed, but is missing now")
     if doubts.trusted is not None and doubts.trusted.knows(signature):
         if not doubts.trusted.holds(signature, run, head):
-            raise JournalCorrupt(f"run {run}: record {signature.seq} is not what was signed")
+            raise JournalCorrupt(f"run {run}: record {signature.seq} was changed after it was signed")
         verdict.signature = "signed"
     elif doubts.is_demanded and doubts.is_theirs:
-        raise JournalCorrupt(f"run {run}: it is signed by another key, {signature.key}")
+        raise JournalCorrupt(f"run {run}: the record is signed with another key, {signature.key}")
     if signature.seq < count:
         raise JournalCorrupt(f"run {run}: records {signature.seq + 1} to {count} are not signed")

@@ -230,7 +230,7 @@ def test_proxied_transfer_needs_a_person(pair: AmpsPair) -> None:
     assert ended(pair.lead("amps/proxied-transfer", policy={"proxied-transfer": "accept"}))[0] is Outcome.REFUSED
     pair.lose("ny")
     outcome, why = ended(pair.lead("amps/proxied-transfer"))
-    assert (outcome, "start it on a terminal" in why, pair.heard) == (Outcome.REFUSED, True, [])
+    assert (outcome, "start the run on a terminal" in why, pair.heard) == (Outcome.REFUSED, True, [])
     agreed = pair.lead("amps/proxied-transfer", policy={"proxied-transfer": "accept"})
     assert (ended(agreed)[0], pair.heard) == (Outcome.DONE, [PROXY_NJ])
 

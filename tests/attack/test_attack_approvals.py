@@ -91,7 +91,7 @@ def test_the_requester_cannot_forge_the_other_person(machine: Machine) -> None:
     process = bench.start(*MOVE[:-1], before=machine.before)
     line_with(process, "decision needed: the plan needs approval by another person")
     machine.forge()
-    assert "it is not signed" in line_with(process, "does not count")
+    assert "the answer is not signed" in line_with(process, "does not count")
     assert bench.roles() == ("active", "standby")
     assert machine.bob("approve", "--yes").code == 0
     assert "approved by bob" in line_with(process, "approved by bob")
@@ -111,4 +111,4 @@ def test_nor_in_the_background(machine: Machine) -> None:
     assert (ended.code, bench.roles()) == (0, ("standby", "active"))
     said = ended.result["approval"]
     assert [one["by"] for one in said["given"]] == ["bob"]
-    assert [one["reason"][:17] for one in said["refused"]] == ["it is not signed,"]
+    assert [one["reason"][:17] for one in said["refused"]] == ["the answer is not"]

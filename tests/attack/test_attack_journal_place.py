@@ -23,7 +23,7 @@ def test_a_file_that_others_can_write(shell: Shell, monkeypatch: pytest.MonkeyPa
     path.chmod(mode)
     named(shell, monkeypatch, path)
     ended = shell.move()
-    assert (ended.code, "it is no file that only we can write" in ended.complaint) == (6, True)
+    assert (ended.code, "it is not a regular file that only this account can write" in ended.complaint) == (6, True)
     assert path.stat().st_size == 0
 
 
@@ -54,7 +54,7 @@ def test_a_journal_that_is_no_file(shell: Shell, monkeypatch: pytest.MonkeyPatch
     """Law: a record that nobody could read afterwards is refused before anything begins."""
     monkeypatch.setenv("FAILOVER_JOURNAL", url)
     ended = shell.move()
-    assert (ended.code, ended.complaint) == (2, "FAILOVER_JOURNAL names no file")
+    assert (ended.code, ended.complaint) == (2, "FAILOVER_JOURNAL does not name a file")
 
 
 def test_a_good_place_is_taken(shell: Shell, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -157,7 +157,10 @@ def test_somebody_else_approves(make_bench: Callable[..., Bench]) -> None:
     assert "WAITS for 1 of 1 approval until" in shown.out
     assert "OPEN QUESTION for the whole run: the plan needs approval by another person within 1h" in shown.out
     own = bench.here("approve", "--yes")
-    assert (own.code, own.complaint) == (2, f"{account_name()} asked for this run; another person has to approve it")
+    assert (own.code, own.complaint) == (
+        2,
+        f"{account_name()} requested this run; another person must approve the plan",
+    )
     assert as_account(bench, "bob", "approve").code == 2  # no terminal: cannot ask for confirmation
     said = as_account(bench, "bob", "approve", "--yes", "--reason", "change 4711")
     assert (said.code, said.out.strip().endswith("approved by bob")) == (0, True)
@@ -176,7 +179,7 @@ def test_killed_while_it_waits_and_approved_meanwhile(make_bench: Callable[..., 
     line_with(process, "approved by bob")
     process.send_signal(signal.SIGKILL)
     process.communicate()
-    assert as_account(bench, "bob", "approve", "--yes").complaint == "bob has approved it already"
+    assert as_account(bench, "bob", "approve", "--yes").complaint == "bob has already approved the plan"
     said = as_account(bench, "carol", "approve", "--yes", "--json")
     assert "no process leads it: failover resume" in said.result["message"]
     assert bench.roles() == ("active", "standby")
@@ -216,8 +219,8 @@ def test_the_plan_is_shown(make_bench: Callable[..., Bench]) -> None:
     line_with(process, WAITS)
     shown = bench.here("approve", "--show").out
     digest = bench.here("approve", "--show", "--json").result["digest"]
-    for words in (f"asked for by {account_name()}", "source: ny", "target: nj", "services: V", "point of no return"):
+    for words in (f"requested by {account_name()}", "source: ny", "target: nj", "services: V", "point of no return"):
         assert words in shown
-    for words in ("decided in advance on bridge-lost: escalate", f"plan {digest}", "a second pair of eyes"):
+    for words in ("decided in advance on bridge-lost: escalate", f"plan {digest}", "approvals are not signed"):
         assert words in shown
     process.kill()

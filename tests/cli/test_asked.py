@@ -41,7 +41,7 @@ def test_every_command_is_shown(office: Office) -> None:
     text = shown(office, "controlled", "--vpn", VPN)
     places = [text.index(f"> {line}\n") for line in dict.fromkeys(changing)]
     assert len(changing) >= 6 and places == sorted(places)
-    assert "each      complete_transaction, once for each that is listed then: commit or rollback" in text
+    assert "each      complete_transaction, once for each item that is listed then: commit or rollback" in text
     data = office.does("bob", "approve", "last", "--show", "--json").result
     assert [one["line"] for one in data["commands"] if one["purpose"] == "change"] == changing
     reads = [one["line"] for step in dry["steps"] for one in step["commands"] if one["purpose"] == "read"]
@@ -106,7 +106,7 @@ def test_an_own_procedure(office: Office) -> None:
     """Law: one of whose name nothing is shipped is called an own one."""
     text = SHIPPED.read_text(encoding="utf-8").replace("runbook: solace/controlled", "runbook: solace/mine")
     own = str(office.shell.write("mine.yaml", text))
-    assert "AN OWN PROCEDURE: nothing that is shipped is called solace/mine" in shown(
+    assert "NOT A SHIPPED PROCEDURE: no shipped runbook has the name solace/mine" in shown(
         office, "controlled", "--vpn", VPN, "--runbook", own
     )
 
@@ -134,13 +134,13 @@ def test_devices_keys_commands_and_hooks(office: Office) -> None:
 def test_what_is_left_to_whoever_leads(office: Office) -> None:
     """Law (S5): the questions that nobody has answered beforehand are named, and who answers them."""
     text = shown(office, "controlled", "--vpn", VPN)
-    assert "left open; answered by the leader of the run, alone:" in text
+    assert "open questions, answered by the leader of the run, alone:" in text
     assert "xa: commit / rollback / later" in text or "xa: commit" in text
-    assert "a second pair of eyes: approvals are not signed" in text
+    assert "approvals are not signed, so they prove nothing" in text
     office.set_policy({"needed": 1})
     text = shown(office, "controlled", "--vpn", "Risk_VPN")
-    assert "only with another approver" in text
-    assert "words count that an approver of this machine's policy has signed" in text
+    assert "these answers need another approver" in text
+    assert "an approval counts only if an approver of this machine's policy has signed it" in text
 
 
 def test_nothing_goes_with_show(office: Office) -> None:
@@ -163,6 +163,6 @@ def test_differences_of_documents() -> None:
         "steps: in another order: y, x",
         "l.2: 2 -> 3",
         "l.3: only here: 4",
-        "gone: left out here: null",
+        "gone: missing here: null",
         'new: only here: {"k": "v"}',
     ]

@@ -99,7 +99,7 @@ def test_a_process_that_does_not_come_up(bench: Bench) -> None:
     """Law: a run that nobody leads is not said to have begun; the sentence says how to go on with it."""
     (bench.folder / "state" / "logs").write_text("in the way", encoding="utf-8")
     ended = bench.run("controlled", "--all", "--yes", "--no-wait")
-    assert (ended.code, ended.complaint) == (6, "state/logs is no directory")
+    assert (ended.code, ended.complaint) == (6, "state/logs is not a directory")
     assert ended.hint.startswith("move it away; run ") and "failover resume" in ended.hint
     assert bench.here("resume").code == 0
 

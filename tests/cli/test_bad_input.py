@@ -36,7 +36,7 @@ def test_a_name_that_is_not_listed(shell: Shell, name: str) -> None:
     """Law: a VPN that the inventory does not list is refused before any device is asked, on one line, escaped."""
     ended = shell("controlled", f"--vpn={name}", "--yes")
     complained(ended, 2, "the inventory does not list", repr(name).strip("'\"")[:5])
-    assert ended.hint.endswith("it lists: Trading_VPN, Risk_VPN, Settlement_VPN")
+    assert ended.hint.endswith("listed: Trading_VPN, Risk_VPN, Settlement_VPN")
     assert not any(character in ended.err.replace("\n", "") for character in "\r\x1b")
     untouched(shell)
     assert shell("runs", "list").out == ""
@@ -68,16 +68,16 @@ def test_a_name_with_a_blank_stays_one_argument(shell: Shell) -> None:
     ("arguments", "sentence"),
     [
         ((), "no service is named"),
-        (("--all", "--vpn", VPN), "names of services and --all exclude each other"),
+        (("--all", "--vpn", VPN), "give names of services or --all, not both"),
         (("--vpn", VPN, "--from", "la"), "'la' is not a site of the pair trading"),
         (("--vpn", VPN, "--from", "n\ny"), "'n\\ny' is not a site"),
         (("--vpn", VPN, "--pair", "orders"), "no pair is called 'orders'"),
         (("--vpn", VPN, "--runbook", "solace/nothing"), "no shipped runbook is called solace/nothing"),
         (("--vpn", VPN, "--runbook", "nothing.yaml"), "nothing.yaml: there is no such file"),
         (("--vpn", VPN, "--xa", "nothing.yaml"), "nothing.yaml: there is no such file"),
-        (("--vpn", VPN, "--xa", "ask"), "--xa ask, and there is no operator to ask"),
-        (("--vpn", VPN, "--on-bridge-loss", "panic"), "'panic' is no answer to bridge-lost"),
-        (("--vpn", VPN, "--on-stall", "stop"), "'stop' is no answer to drain-stalled"),
+        (("--vpn", VPN, "--xa", "ask"), "--xa ask needs an operator, but no operator can answer"),
+        (("--vpn", VPN, "--on-bridge-loss", "panic"), "'panic' is not a valid answer to bridge-lost"),
+        (("--vpn", VPN, "--on-stall", "stop"), "'stop' is not a valid answer to drain-stalled"),
         (("--vpn", VPN, "--fault", "later: bridge down"), "not a fault: 'later: bridge down'"),
         (("--vpn", VPN, "--fault", "drain: unreachable la"), "has no site la"),
         (("--vpn", VPN, "--fault", "drain Else_VPN: stall"), "no message VPN Else_VPN"),

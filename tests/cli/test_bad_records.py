@@ -69,7 +69,7 @@ def test_an_emergency_beside_a_record_that_was_edited(shell: Shell) -> None:
     lost = ("--site", "ny", "--attest", "x", "--fault", "at 0s: node ny/NY_Appliance1 down")
     moved = shell("uncontrolled", "--vpn", VPN, *lost, "--yes")
     assert moved.code == 0, moved.err
-    note = f"last known of {VPN} at ny: unknown; run {edited}: record 1 is not what was written"
+    note = f"last known of {VPN} at ny: unknown; run {edited}: record 1 was changed after it was written"
     assert shell("runs", "list", "--json").values[0]["notes"] == [note]
 
 
@@ -84,7 +84,7 @@ def test_the_way_back_beside_a_record_that_was_edited(shell: Shell) -> None:
     journal.close()
     restored = shell("restore", "--vpn", "Settlement_VPN", "--site", "ny", "--yes")
     assert restored.code == 0, restored.err
-    problem = f"run {edited}: record 1 is not what was written"
+    problem = f"run {edited}: record 1 was changed after it was written"
     [note] = shell("runs", "list", "--json").values[0]["notes"]
     assert problem in note
     back = ("failback", "--vpn", "Settlement_VPN", "--site", "ny", "--yes")
@@ -106,7 +106,7 @@ def test_a_repair_beside_a_record_that_was_edited(shell: Shell) -> None:
     shell.clock.advance(5)
     repaired = shell("repair", "--vpn", VPN, "--site", "ny", "--accept-loss", "the desk agrees", "--yes")
     assert repaired.code == 0, repaired.err
-    problem = f"run {edited}: record 1 is not what was written"
+    problem = f"run {edited}: record 1 was changed after it was written"
     notes = shell("runs", "list", "--json").values[0]["notes"]
     assert sum(problem in note for note in notes) == 1, notes
 
@@ -120,7 +120,7 @@ def test_a_record_that_was_edited(shell: Shell) -> None:
         journal.execute("UPDATE events SET event = replace(event, '{', '{ ') WHERE run = ? AND seq = 3", (edited,))
     journal.close()
     resumed = shell("resume", edited)
-    complained(resumed, 6, f"run {edited}: record 3 is not what was written")
+    complained(resumed, 6, f"run {edited}: record 3 was changed after it was written")
     assert "failover runs verify" in resumed.hint
     listed = shell("runs", "list")
     assert listed.code == 4
@@ -172,8 +172,8 @@ def test_several_runs_that_fit(shell: Shell) -> None:
 @pytest.mark.parametrize(
     ("answer", "sentence"),
     [
-        (("revert", "--gate", "bridge-lost"), "no such question is open"),
-        (("revert", "--gate", "bridge-lost", "--vpn", "Else_VPN"), "no such question is open"),
+        (("revert", "--gate", "bridge-lost"), "this question is not open"),
+        (("revert", "--gate", "bridge-lost", "--vpn", "Else_VPN"), "this question is not open"),
     ],
 )
 def test_an_answer_to_no_question(shell: Shell, answer: tuple[str, ...], sentence: str) -> None:
@@ -223,10 +223,10 @@ def test_a_folder_of_the_state_directory(monkeypatch: pytest.MonkeyPatch, tmp_pa
             tools.folder(name)
         found[name] = (str(caught.value).removeprefix(f"{tools.state}/{name} "), caught.value.hint)
     assert found == {
-        "link": ("is a link, which is not followed", "remove the link"),
-        "file": ("is no directory", "move it away"),
+        "link": ("is a link, but links are not followed", "remove the link"),
+        "file": ("is not a directory", "move it away"),
         "gone/logs": (
-            "cannot be made: No such file or directory",
-            "fix that, or set FAILOVER_STATE to another state directory",
+            "cannot be created: No such file or directory",
+            "fix the cause, or set FAILOVER_STATE to another state directory",
         ),
     }

@@ -112,7 +112,7 @@ def test_how_old_the_checks_are(shell: Shell, inventory: str) -> None:
 
 def test_a_name_with_a_typo_among_many(shell: Shell, inventory: str) -> None:
     """Law: it names the one that was meant, and no list that fills the screen."""
-    assert shell("controlled", "v15", "-i", inventory).hint == "did you mean V15? it lists 24 services"
+    assert shell("controlled", "v15", "-i", inventory).hint == "did you mean V15? the inventory lists 24 services"
 
 
 def test_what_a_rehearsal_copies(shell: Shell, inventory: str) -> None:

@@ -32,7 +32,7 @@ def test_help_says_whose_an_option_is(shell: Shell, command: str, flag: str, fam
 def test_a_value_that_an_option_does_not_take(shell: Shell) -> None:
     """Law: what is not among the values of an option is refused with all of them, and nothing starts."""
     ended = shell("restore", "--vpn", "Trading_VPN", "--site", "ny", "--spool", "half", "--yes")
-    complained(ended, 2, "--spool is one of: kept, lost")
+    complained(ended, 2, "--spool must be one of: kept, lost")
 
 
 def test_an_option_without_the_one_that_it_needs(shell: Shell) -> None:

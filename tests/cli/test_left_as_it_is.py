@@ -32,7 +32,7 @@ def test_it_ends_and_frees_its_services(shell: Shell, stopped: str) -> None:
     left = shell("abort", stopped, "--leave", *WHY)
     assert left.code == 6
     assert "NOT ABORTED" in left.out
-    assert "left as it is, at the step: Complete the prepared transactions of the restored site" in left.out
+    assert "was left as it is, at the step: Complete the prepared transactions of the restored site" in left.out
     assert "aborted by ann" in left.out
     assert WHY[1] in left.out
     assert "other runs may move Trading_VPN now" in left.out

@@ -113,8 +113,8 @@ def test_a_machine_without_one(shell: Shell) -> None:
     [
         (lambda it: it.pop("approvers"), "lacks the key approvers"),
         (lambda it: it.update(approvers=[]), "at least 1 entry must be given"),
-        (lambda it: it["approvers"][0].update(key="none"), "is no public Ed25519 key"),
-        (lambda it: it["approvers"].append(dict(it["approvers"][0], account="dave")), "lists a key twice"),
+        (lambda it: it["approvers"][0].update(key="none"), "is not a public Ed25519 key"),
+        (lambda it: it["approvers"].append(dict(it["approvers"][0], account="dave")), "lists the same key twice"),
         (lambda it: it.update(aproval=[]), "unknown key aproval"),
         (lambda it: it["approval"][0].update(needed=0), "must be at least 1"),
         (lambda it: it["approval"][0].update(services=["a;b"]), "is not allowed"),
@@ -253,16 +253,16 @@ def test_a_forged_word(office: Office) -> None:
     ended = office.does("ann", *QUIET, meanwhile=[forge])
     assert (ended.code, office.shell.roles("Risk_VPN")) == (3, ("active", "standby"))
     assert "does not count: bob on bobs-laptop" in ended.out
-    assert "it is not signed" in ended.out
+    assert "the answer is not signed" in ended.out
 
 
 @pytest.mark.parametrize(
     ("account", "key", "sentence"),
     [
-        ("dave", True, "no approver has a key that fits its signature"),
-        ("dave", False, "it is not signed"),
+        ("dave", True, "no approver has a key that fits the signature"),
+        ("dave", False, "the answer is not signed"),
         ("ann", True, "no approver has a key"),
-        ("bob", False, "it is not signed"),
+        ("bob", False, "the answer is not signed"),
         ("bob", "dave", "no approver has a key"),
     ],
 )

@@ -59,7 +59,7 @@ def killed_is_told(bench: Bench) -> None:
     assert bench.here("runs", "list").out.split()[1] == "interrupted"
     text = bench.here("runs", "show").out
     assert text.splitlines()[1].startswith(f"SIMULATED  INTERRUPTED since {shown['last_heard_at']}: ")
-    assert f"{shown['last_led_by']} led it last" in text
+    assert f"{shown['last_led_by']} was the last leader" in text
     assert re.search(r"NO SITE IS ACTIVE since \S+, for \d+ s by now, as far as was read", text)
     assert "INTERRUPTED after" in text
     assert "by its last record" in text
@@ -175,7 +175,7 @@ def test_a_full_disk(bench: Bench) -> None:
     and with room again, resume goes on."""
     # In blocks of 512 bytes: room for the beginning of a run and not for its end.
     process = bench.start(*MOVE, before=["sh", "-c", 'ulimit -f 280; exec "$@"', "sh"])
-    line_with(process, "nothing is sent until it answers")
+    line_with(process, "nothing is sent until the journal answers")
     process.send_signal(signal.SIGTERM)
     _, err = process.communicate(timeout=PATIENCE_S)
     assert process.returncode == 6
@@ -191,7 +191,7 @@ def test_a_full_disk(bench: Bench) -> None:
 def test_a_full_disk_for_machines(bench: Bench) -> None:
     """Law: the error that stops a run tells machines too which services it leaves with no active site."""
     process = bench.start(*MOVE, "--json", before=["sh", "-c", 'ulimit -f 280; exec "$@"', "sh"])
-    line_with(process, "nothing is sent until it answers")
+    line_with(process, "nothing is sent until the journal answers")
     process.send_signal(signal.SIGTERM)
     out, _ = process.communicate(timeout=PATIENCE_S)
     result = json.loads(out.splitlines()[-1])["result"]

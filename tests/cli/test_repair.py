@@ -288,7 +288,7 @@ def test_a_healthy_pair_is_not_repaired(shell: Shell) -> None:
     set_role(shell, VPN, "ny", "standby")
     ended = shell("repair", "--all", "--site", "nj", "--yes")
     assert ended.code == 0, ended.out
-    assert "left out, since one site of each is active: " in ended.out
+    assert "left out, because these services have one active site: " in ended.out
     assert (shell.roles(), shell.roles("Risk_VPN")) == (("standby", "active"), ("active", "standby"))
 
 

@@ -98,7 +98,7 @@ def test_an_inline_password_is_asked_for_when_going_on(echoing: Shell) -> None:
     assert echoing("controlled", "-i", inventory, "--vpn", VPN, "--yes", "--xa", "stop").code == 6
     ended = echoing("resume", "--xa", echoing.decisions)
     assert ended.code == 2
-    assert "the password of operator at ny must be asked for, and there is no terminal" in ended.complaint
+    assert "the password of operator at ny must be typed, but there is no terminal" in ended.complaint
     assert "**" not in ended.err
     assert leaks(echoing, ended) == []
 

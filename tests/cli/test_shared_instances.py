@@ -30,7 +30,7 @@ def test_one_of_two_services_of_an_instance_is_not_moved(shell: Shell, command: 
     ended = shell(*command, "-i", inventory, *([] if "--all" in command else ["--vpn", "A"]))
     assert ended.code == 2
     assert "the services A and B use the same instance, amps-ny of ny" in ended.err
-    assert "list them as one service, or give each a separate instance" in ended.err
+    assert "list these services as one service, or give each service a separate instance" in ended.err
     assert shell("runs", "list").out == ""
 
 

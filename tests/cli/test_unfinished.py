@@ -61,9 +61,11 @@ def test_aborted_too_late(shell: Shell) -> None:
     assert "It is past the point of no return, so it cannot be rolled back." in ended.out
     assert all(" --leave " in one for one in ended.out.split("failover abort ")[1:])
     aborted = shell("abort", "--reason", "second thoughts")
-    assert "abort declined: it is past the point of no return" in aborted.err
+    assert "abort declined: the run is past the point of no return" in aborted.err
     assert aborted.code == 6
-    assert last_line(aborted) == f"SIMULATED  NOT ABORTED: {VPN}: it is past the point of no return; nj is active"
+    assert (
+        last_line(aborted) == f"SIMULATED  NOT ABORTED: {VPN}: the run is past the point of no return; nj is active"
+    )
     assert shell.roles() == ("standby", "active")
 
 
@@ -75,7 +77,7 @@ def test_an_abort_that_completed_the_move_does_not_look_like_one(shell: Shell, a
     shell.clock.advance(120)
     aborted = shell("abort", "--reason", "late", *(["--json"] if as_json else []))
     assert (aborted.code, shell.roles()) == (10, ("standby", "active"))
-    why = "it is past the point of no return"
+    why = "the run is past the point of no return"
     if as_json:
         found = {key: aborted.result[key] for key in ("aborted", "exit_code", "outcome", "message")}
         verdict = f"NOT ABORTED: {VPN}: {why}; nj is active"
@@ -150,7 +152,7 @@ def test_a_leader_that_is_alive_is_asked_to_abort(shell: Shell, as_json: bool) -
     said = asked.result["message"] if as_json else last_line(asked)
     assert asked.code == 10
     assert "NOT ABORTED: " in said
-    assert "it was asked of bastion-2:4711, " in said
+    assert "the abort was requested from bastion-2:4711, " in said
     assert "which leads the run and has not answered yet" in said
     assert as_json is False or asked.result["aborted"] is False
     assert shell.roles() == ("standby", "standby")

@@ -48,7 +48,7 @@ def test_an_unsigned_run(shell: Shell) -> None:
     assert ", unbroken, unsigned" in shell("runs", "verify", "--all").out
     shell("runs", "keygen", "auditor")
     demanded = shell("runs", "verify", "last", "--key", "auditor.pub")
-    assert (demanded.code, "it is not signed" in demanded.out) == (4, True)
+    assert (demanded.code, "the record is not signed" in demanded.out) == (4, True)
 
 
 def test_unsigned_where_this_account_signs(shell: Shell) -> None:
@@ -58,7 +58,7 @@ def test_unsigned_where_this_account_signs(shell: Shell) -> None:
     assert shell("runs", "verify").code == 0
     shell("runs", "keygen")
     found = shell("runs", "verify")
-    assert (found.code, "it is not signed" in found.out) == (4, True)
+    assert (found.code, "the record is not signed" in found.out) == (4, True)
     shell("controlled", "--vpn", VPN, "--from", "nj", "--yes", "--xa", "stop")
     assert shell("runs", "verify", "last").code == 0
     with closing(sqlite3.connect(shell.state / "journal.sqlite")) as journal:
@@ -100,8 +100,8 @@ def test_a_run_that_ends_under_way(shell: Shell) -> None:
         left.unlink()
     found = shell("runs", "verify")
     note = (
-        f"it stops in the middle, and no process leads it: it was interrupted (failover resume {run}), or its end was"
-        " cut off"
+        "the record has no end, and no process leads the run: "
+        f"the run was interrupted (failover resume {run}), or the end of its record was cut off"
     )
     assert (found.code, "unbroken, signed by" in found.out, note in found.out) == (0, True, True)
     assert shell("runs", "verify", "--json").values[0]["note"] == note

@@ -108,7 +108,8 @@ def test_what_is_read_as_true_is_done(effect: Effect) -> None:
     (done,) = move.events
     assert isinstance(done, ev.StepDone)
     assert (done.step, done.reversible) == ("demote", True)
-    assert done.note == ("" if effect is Effect.ACCEPTED else f"confirmed by reading; the action itself was {effect}")
+    note = f"a reading confirmed the effect, although the action itself was {effect}"
+    assert done.note == ("" if effect is Effect.ACCEPTED else note)
 
 
 @pytest.mark.parametrize("before", [(), (STANDBY,), (role("source", None),), (unread("source", "replication"),)])

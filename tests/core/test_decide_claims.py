@@ -139,7 +139,7 @@ def test_a_step_in_doubt_leaves_a_door_that_may_have_been_shut_before() -> None:
     *_, ended = all_events(PLAN, given_up_in_doubt(unread("source", "fence")), T0)
     assert isinstance(ended, ev.LaneEnded)
     assert ended.outcome is ev.Outcome.STUCK
-    assert "fence (ny: set_backbone down; no reading before this run shows another state)" in ended.reason
+    assert "fence (ny: set_backbone down; no reading from before this run shows another state)" in ended.reason
 
 
 def test_what_was_shut_already_passes_the_point_of_no_return_too() -> None:

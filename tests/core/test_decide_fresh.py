@@ -194,7 +194,7 @@ def test_devices_that_are_always_too_slow_fail_the_step() -> None:
         assert isinstance(event, ev.ReadingsExpired)
         expired += 1
     assert (expired, event.unknown) == (3, True)
-    assert "it took 40s to read everything" in event.why
+    assert "the readings took 40s, but a command needs readings that are at most " in event.why
 
 
 def test_a_process_that_was_away_does_not_count_against_the_devices() -> None:
@@ -278,7 +278,7 @@ def test_a_change_without_an_undo_is_not_reverted() -> None:
     *_, ended = left_changed()
     assert isinstance(ended, ev.LaneEnded)
     assert ended.outcome is ev.Outcome.STUCK
-    assert "what these steps changed is not undone: batch (ny: ensure stop-batch)" in ended.reason
+    assert "the changes of these steps are not undone: batch (ny: ensure stop-batch)" in ended.reason
 
 
 def test_what_leaves_nothing_is_reverted() -> None:
@@ -338,7 +338,7 @@ def test_a_decided_transaction_is_named_when_the_lane_is_reverted() -> None:
     lane = a_lane(status="reverting", reason="refused", rulings=lane.rulings, completed=("1-a-b",))
     (ended,) = decide(LEFT, lane, T0, attended=False).events
     assert isinstance(ended, ev.LaneEnded)
-    assert ended.reason == "refused; these transactions were completed, and stay so: 1-a-b (commit)"
+    assert ended.reason == "refused; these transactions were completed and are final: 1-a-b (commit)"
 
 
 # --- what is known in advance --------------------------------------------------------------------------------------
@@ -428,4 +428,4 @@ def test_a_certain_question_is_answered_before_the_start(
     assert event.kind == ("lane.started" if starts else "lane.ended")
     if isinstance(event, ev.LaneEnded):
         assert event.outcome is ev.Outcome.REFUSED
-        assert event.reason.endswith("no operator is there to answer: add --reason. t")
+        assert event.reason.endswith("no operator can answer: add --reason. t")

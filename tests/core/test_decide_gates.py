@@ -247,9 +247,9 @@ def test_called_off_no_further_item_is_touched() -> None:
 @pytest.mark.parametrize(
     ("status", "why"),
     [
-        ("reverting", "it is being rolled back already"),
-        ("committed", "it is past the point of no return"),
-        ("escalating", "it is past the point of no return"),
+        ("reverting", "the rollback has already started"),
+        ("committed", "the run is past the point of no return"),
+        ("escalating", "the run is past the point of no return"),
     ],
 )
 @pytest.mark.parametrize("stage", [Stage.BETWEEN, Stage.REQUIRE, Stage.MAIN, Stage.FAILED])
@@ -272,7 +272,8 @@ def test_what_cannot_be_rolled_back_is_left_for_good(status: str, outcome: str) 
     assert isinstance(ended, ev.LaneEnded)
     title = PLAN.runbook.steps[4 if status == "committed" else PLAN.runbook.index_of("demote")].title
     assert (ended.outcome, ended.left) == (outcome, True)
-    assert ended.reason == f"left as it is, at the step: {title}; aborted by ann: the change was called off"
+    where = f"at the step: {title}"
+    assert ended.reason == f"the service was left as it is, {where}; aborted by ann: the change was called off"
     lane = after(lane, move, T0)
     assert lane.settled
     with pytest.raises(IllegalTransition):
@@ -311,7 +312,9 @@ def test_no_way_back_while_the_point_of_no_return_is_in_doubt() -> None:
 def test_called_off_while_the_point_of_no_return_is_in_doubt() -> None:
     """Nobody could read what the activation did: it is not called off, so it does not end as if it had not been."""
     (declined,) = decide(PLAN, failed(**DOUBT_AT_THE_POINT, abort=ABORT), T0, attended=False).events
-    assert declined == ev.AbortDeclined(reason="it may be past the point of no return, and no reading shows it")
+    assert declined == ev.AbortDeclined(
+        reason="the run may be past the point of no return, and readings do not show it"
+    )
 
 
 def test_a_disproved_activation_can_be_called_off() -> None:

@@ -224,7 +224,7 @@ def test_a_new_item_is_a_new_question() -> None:
 def test_listed_no_more_is_done() -> None:
     """An item is done when it is not listed any more, whatever the device answered. That this run did it is only said
     of an accepted command (promise 17)."""
-    unsure = "; no longer listed, and whether by this run is unknown: 1-a-a"
+    unsure = "; no longer listed, but it is unknown whether this run did that: 1-a-a"
     for effect, more in ((Effect.ACCEPTED, ""), (Effect.DOUBTFUL, unsure), (Effect.REJECTED, unsure)):
         move = next_of(acted(effect), at=T0 + 1)
         assert move.events == (ev.StepDone(step="transactions", note=f"1 of them{more}"),)
@@ -234,13 +234,14 @@ def test_accepted_and_still_listed_has_time() -> None:
     """An accepted item that is still listed is looked at again for ``within`` (15s), and then the step has failed."""
     assert kinds(next_of(acted(Effect.ACCEPTED), A, at=T0 + 14)) == []
     (failed,) = next_of(acted(Effect.ACCEPTED), A, at=T0 + 15).events
-    assert failed == ev.StepFailed(step="transactions", why="1-a-a was accepted and is still listed after 15s")
+    why = "the action on 1-a-a was accepted, but 1-a-a is still listed after 15s"
+    assert failed == ev.StepFailed(step="transactions", why=why)
 
 
 def test_a_rejected_item_fails_the_step() -> None:
     """A refusal with the item still listed fails the step with the device's word."""
     (failed,) = next_of(acted(Effect.REJECTED), A, at=T0 + 1).events
-    assert failed == ev.StepFailed(step="transactions", why="1-a-a was refused: the device's word")
+    assert failed == ev.StepFailed(step="transactions", why="the action on 1-a-a was refused: the device's word")
 
 
 def test_a_doubtful_item_is_left_alone_until_settle() -> None:
@@ -249,7 +250,7 @@ def test_a_doubtful_item_is_left_alone_until_settle() -> None:
     assert (kinds(early), wait_of(early, T0)) == ([], 2.0)
     lane = see(acted(Effect.DOUBTFUL), listing(A, at=T0 + 2), at=T0 + 2)
     resolved = decide(PLAN, lane, T0 + 2, attended=False)
-    assert resolved.events == (ev.DoubtResolved(intent=1, evidence="1-a-a is listed unchanged"),)
+    assert resolved.events == (ev.DoubtResolved(intent=1, evidence="1-a-a is still listed without a change"),)
     lane = after(lane, resolved, T0 + 2)
     (again,) = decide(PLAN, lane, T0 + 2, attended=False).events
     assert isinstance(again, ev.ActionIntended)
@@ -396,10 +397,10 @@ def test_what_is_passed_over_is_named_and_counted() -> None:
     """Law: a prepared transaction that the step leaves alone is in its note, and so is a completed one of others."""
     stays = a_transaction("1-z-z", replicated=False)
     assert next_of(working(), stays).events == (
-        ev.StepDone(step="transactions", note="there are none; 1 in the same state left as it was: 1-z-z"),
+        ev.StepDone(step="transactions", note="there are none; the step did not change 1 in the same state: 1-z-z"),
     )
     others = [a_transaction(f"1-z-{number}", "complete") for number in range(7)]
     (done,) = next_of(working(step=1), *others).events
     assert isinstance(done, ev.StepDone)
-    assert done.note.startswith("there are none; 7 in the same state left as it was: 1-z-0, ")
+    assert done.note.startswith("there are none; the step did not change 7 in the same state: 1-z-0, ")
     assert done.note.endswith("1-z-4 and 2 more")

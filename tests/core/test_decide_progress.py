@@ -24,7 +24,7 @@ def test_no_progress_is_stalled_and_then_asked_about() -> None:
     (gate,) = [event for event in move.events if isinstance(event, ev.GateOpened)]
     assert (gate.gate, gate.at_risk) == ("drain-stalled", 70)
     # Without its number, which is beside it: many services that stall ask in the same words.
-    assert gate.why == "no progress for 120s; the guard holds"
+    assert gate.why == "the wait made no progress for 120s; its guard condition still holds"
     assert lane.stalled
     lane = after(lane, move, now)
     assert [one.kind for one in all_events(PLAN, lane, now)] == ["gate.decided", "revert.started"]

@@ -44,7 +44,7 @@ def test_a_timeout_ends_the_wait_for_a_guard() -> None:
     plan = a_plan(DEMOTE, {**DRAIN, "timeout": "10m"}, policy=ev.Policy(on_gate={"bridge-lost": "wait"}))
     lane, move, now = until_it_ends(plan, "down")
     assert (kinds(move), 600.0 <= now - T0 <= 601.5) == (["step.failed"], True)
-    assert lane.failure.startswith("not reached within 600s: ")
+    assert lane.failure.startswith("the goal was not reached within 600s: ")
     assert "bridge is lost" in lane.failure
 
 
@@ -69,7 +69,7 @@ def test_a_wait_decided_beforehand_has_an_end(link: str, gate: str) -> None:
     decided, revert = move.events
     assert isinstance(decided, ev.GateDecided)
     assert (decided.gate, decided.ruling.choice, decided.ruling.by) == (gate, "revert", "policy")
-    assert decided.ruling.reason == "it was waited for 1h, as decided in advance, and no operator could be asked"
+    assert decided.ruling.reason == "the run waited for 1h, as decided in advance, and no operator could be asked"
     assert revert.kind == "revert.started"
     assert lane.status == "reverting"
 
@@ -176,7 +176,7 @@ def test_an_unattended_wait_has_an_end(link: str, key: str, gate: str, decided: 
     assert 3600.0 <= took_s <= 3600.0 + 250.0
     assert lane.outcome is ev.Outcome.NEEDS_OPERATOR
     beforehand = "as decided in advance, " if decided else ""
-    assert last_ruling(events) == (gate, "stop", f"it was waited for 1h, {beforehand}and no operator could be asked")
+    assert last_ruling(events) == (gate, "stop", f"the run waited for 1h, {beforehand}and no operator could be asked")
 
 
 @pytest.mark.parametrize("event", [ev.StepRetried(step="drain"), ev.LaneResumed(by="ann")])

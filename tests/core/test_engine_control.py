@@ -83,7 +83,9 @@ def test_called_off_too_late(lead: Lead) -> None:
     plan = a_plan(policy=ev.Policy(transactions={"1-a-b": COMMIT}))
     lead.start(plan, observers=[When(ev.PointOfNoReturnPassed, asking(lead, kind="abort"))])
     assert (folded(lead).outcome, judge_safety(lead.pair, Outcome.DONE)) == (Outcome.DONE, [])
-    assert [declined.reason for declined in lead.events(ev.AbortDeclined)] == ["it is past the point of no return"]
+    assert [declined.reason for declined in lead.events(ev.AbortDeclined)] == [
+        "the run is past the point of no return"
+    ]
 
 
 def test_called_off_when_it_is_resumed(lead: Lead) -> None:
@@ -132,7 +134,7 @@ def test_a_run_that_is_not_done_in_time(lead: Lead, timeout: str, ends: str) -> 
     lead.start(a_plan(policy=ev.Policy.model_validate({"timeout": timeout})))
     assert {str(lane.outcome) for lane in folded(lead).lanes.values()} == {ends}
     asked = [(one.by, one.reason) for one in lead.events(ev.AbortAsked)]
-    assert asked == ([("--timeout", "not done within 2s")] if ends == "reverted" else [])
+    assert asked == ([("--timeout", "the run was not done within 2s")] if ends == "reverted" else [])
     assert judge_safety(lead.pair, folded(lead).outcome) == []
 
 

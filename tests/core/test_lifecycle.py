@@ -43,7 +43,7 @@ def test_the_referee_follows_the_table_and_nothing_else(table: tuple[Row, ...], 
             if (state, trigger) in rows:
                 assert referee.next(state, trigger) == rows[state, trigger]
                 continue
-            with pytest.raises(IllegalTransition, match=f"{trigger} is not possible when {state}"):
+            with pytest.raises(IllegalTransition, match=f"{trigger} is not possible in the state {state}"):
                 referee.next(state, trigger)
 
 

@@ -232,19 +232,23 @@ def test_a_file_is_read_once(tmp_path: Path) -> None:
     [
         ({"env": "ABSENT"}, "the password is expected in the environment variable ABSENT, which is not set", ""),
         ({"env": "EMPTY"}, "the password is expected in the environment variable EMPTY, which is empty", ""),
-        ({"env": "Hunter2 is here"}, "env of the password is not the name of a variable", "such as NY_PASSWORD"),
-        ({"prompt": True}, "the password must be asked for, and there is no terminal", "without a person"),
+        (
+            {"env": "Hunter2 is here"},
+            "`env` of the password is not the name of an environment variable",
+            "such as NY_PASSWORD",
+        ),
+        ({"prompt": True}, "the password must be typed, but there is no terminal", "without a person"),
         ({"inline": ""}, "the password is empty", ""),
         ({"file": "absent"}, "the file of the password cannot be read: No such file or directory", ""),
-        ({"file": "a\0b"}, "the file of the password cannot be read: no file can have this name", ""),
-        ({"file": "."}, "the password is expected in a regular file, and this is none", ""),
+        ({"file": "a\0b"}, "the file of the password cannot be read: a file cannot have this name", ""),
+        ({"file": "."}, "the password must be in a regular file, but this is not a regular file", ""),
         ({"file": "empty"}, "the file of the password is empty", ""),
         ({"file": "newline"}, "the file of the password is empty", ""),
         ({"file": "binary"}, "the file of the password is not UTF-8 text", ""),
         ({"file": "huge"}, "the file of the password is larger than 64 KiB", ""),
         ({"file": "group"}, "the file of the password is open to other accounts", "chmod 600 "),
         ({"file": "others"}, "the file of the password is open to other accounts", "chmod 600 "),
-        ({"file": "pipe"}, "the password is expected in a regular file, and this is none", ""),
+        ({"file": "pipe"}, "the password must be in a regular file, but this is not a regular file", ""),
     ],
 )
 def test_secrets_that_are_not_to_be_had(tmp_path: Path, reference: dict[str, Any], sentence: str, hint: str) -> None:
@@ -300,7 +304,7 @@ def test_only_a_reference_is_resolved() -> None:
     """Law: a text is not taken for a reference, and is not repeated in the error."""
     with pytest.raises(TypeError) as caught:
         SecretStore().reveal("Hunter2!", what="password")
-    assert str(caught.value) == "a secret is referred to by a SecretRef, not by str"
+    assert str(caught.value) == "the reference to a secret must be a SecretRef, not a str"
 
 
 @pytest.mark.parametrize("size", range(5, 13))

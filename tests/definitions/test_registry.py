@@ -97,7 +97,8 @@ def test_one_name_offered_twice_is_refused_with_both_owners(installed: Install) 
     )
     with pytest.raises(DefinitionError) as caught:
         registry.get("fast")
-    sentence = "the adapter fast is offered by acme (good_plugin:Adapter) and zenith (broken_plugin:Adapter)"
+    owners = "acme (good_plugin:Adapter) and zenith (broken_plugin:Adapter)"
+    sentence = f"more than one package offers the adapter fast: {owners}"
     assert str(caught.value) == sentence
     assert registry.get("mine")
     assert [(found.level, found.code, found.message) for found in registry.findings()] == [

@@ -84,7 +84,7 @@ def test_a_failure_has_the_exit_code_and_nothing_that_was_printed() -> None:
     assert f"the command of the {WHAT} ended with exit code 3; its output is not shown" in str(error)
     shown = str(error).replace(code, "")
     assert "fish" not in shown
-    assert "run it yourself: " in error.hint
+    assert "run the command yourself: " in error.hint
 
 
 def test_stderr_goes_nowhere(capfd: pytest.CaptureFixture[str]) -> None:

@@ -48,14 +48,14 @@ def notes(shell: Shell, step: str) -> list[str]:
 def test_a_range_with_how_often(shell: Shell) -> None:
     """Law: the middle and the range of earlier runs are told, with how many there were."""
     keep(shell)
-    assert "takes 1 to 4 s, 7 runs" in notes(shell, "demote")
+    assert "took 1 to 4 s in 7 earlier runs" in notes(shell, "demote")
 
 
 def test_a_drain_is_foretold_from_what_is_queued(shell: Shell) -> None:
     """Law: the time to drain is the queue as it is now, at the rates seen before; the slow rate is the long end."""
     keep(shell, rate=1_000.0)
     told = next(note for note in notes(shell, "drain") if note.startswith("about"))
-    assert told == "about 4.0s (2.0s to 8.0s), if it drains as in 5 waits before (at 1,000 messages a second)"
+    assert told == "about 4.0s (2.0s to 8.0s), if the queue drains as in 5 earlier waits (at 1,000 messages a second)"
 
 
 @pytest.mark.parametrize(

@@ -220,7 +220,7 @@ def test_a_step_that_does_not_apply_now(pair: ScriptedPair) -> None:
     lane = looked(pair, a_plan(FENCE, DEMOTE))
     one = step(lane, "fence")
     assert (one.checks, lines(one.commands, "change")) == ((), [])
-    assert one.notes == ("left out as things are: only if ny: role standby",)
+    assert one.notes == ("the step would be left out now: only if ny: role standby",)
     later = step(looked(pair, a_plan(DEMOTE, FENCE)), "fence")
     assert lines(later.commands, "change") == ["ny-1: Trading"]
     assert later.notes == ("only if ny: role standby",)
@@ -239,7 +239,7 @@ def test_questions_and_comparisons(pair: ScriptedPair) -> None:
     assert step(lane, "unfenced").notes == ("asked: Is it fenced?: attest / stop; unattended: stop",)
     assert step(lane, "safe").notes == (
         "compared at both sites: failback-safe",
-        "if that does not show it: accept / attest / stop; unattended: stop",
+        "if the comparison does not pass: accept / attest / stop; unattended: stop",
     )
     assert lines(step(lane, "safe").commands) == ["ny-1: show endpoints Trading", "nj-1: show endpoints Trading"]
     policy = ev.Policy(
@@ -251,7 +251,7 @@ def test_questions_and_comparisons(pair: ScriptedPair) -> None:
     )
     assert step(decided, "safe").notes == (
         "compared at both sites: failback-safe",
-        "if that does not show it: accept, decided in advance",
+        "if the comparison does not pass: accept, decided in advance",
     )
 
 

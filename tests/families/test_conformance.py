@@ -81,15 +81,15 @@ BASE = ledger.LEDGER
         (
             replace(ledger.LEDGER, readings={"loose": Loose}),
             "Each facet names",
-            "the facet serves is bool, and rows is not",
+            "the facet serves must be bool, but rows has another type",
         ),
-        (replace(BASE, readings={"loose": Loose}), "Each facet names", "which it does not have"),
+        (replace(BASE, readings={"loose": Loose}), "Each facet names", "does not have this field"),
         (replace(BASE, readings={"loose": Loose}), "Each facet names", "its backlog has no unit"),
         (replace(BASE, readings={"loose": Loose}), "Every value", "rows has no default"),
         (
             replace(ledger.LEDGER, readings={"batches": ledger.Batches}),
-            "One reading shows who serves",
-            "who is active",
+            "A reading shows whether a site serves",
+            "which site is active",
         ),
         (
             replace(ledger.LEDGER, makes={("promote", "state"): {"yes": {Facet.SERVES: True}}}),
@@ -118,7 +118,7 @@ def test_adapters_that_break_them() -> None:
     assert "no family has a reading nowhere" in text
     assert "its inverse unset does not exist" in text
     assert "a choice of state is listed twice" in text
-    assert "or one that cannot be printed" in text
+    assert "or a command that cannot be printed" in text
 
 
 def test_a_runbook_with_an_error(tmp_path: Path) -> None:
@@ -126,7 +126,7 @@ def test_a_runbook_with_an_error(tmp_path: Path) -> None:
     whole = (Path(ledger.__file__).parent / "runbooks/controlled.yaml").read_text()
     (tmp_path / "controlled.yaml").write_text(whole.replace("action: close_batch", "action: close_all"))
     found = broken(replace(BASE, runbooks=tmp_path), registry_with())
-    assert found["Each runbook it ships is free of errors."] == (
+    assert found["The runbooks of the family have no errors."] == (
         "controlled: no action is called 'close_all' [unknown-action]",
     )
 
@@ -163,6 +163,6 @@ def test_what_a_site_answers(tmp_path: Path, kind: type[ledger.LedgerAdapter]) -
         assert found == {}
         return
     assert set(found) == {
-        "No service is asked about: no answer.",
-        "A service that the site does not have is definitely absent.",
+        "A request without services gets no answers.",
+        "For a service that the site does not have, a reading gives a definite failure.",
     }

@@ -136,7 +136,7 @@ def test_what_is_owed_can_be_given_up(shell: Shell, tmp_path: Path) -> None:
         Path(f"{log}.down").touch()
     assert move(shell, [logging(log, ["run.finished"], log.name) for log in logs]).code == 0
     wrong = shell("hooks", "drop", "last", "--hook", "x")
-    assert (wrong.code, wrong.hint) == (2, "it has: a, b, c")
+    assert (wrong.code, wrong.hint) == (2, "the run has: a, b, c")
     assert "hook b: 1 event of run" in shell("hooks", "drop", "last", "--hook", "b").out
     assert [one["hook"] for one in shell("hooks", "list", "--json").values] == ["a", "c"]
     assert [one["dropped"]["hook"] for one in shell("hooks", "drop", "last", "--json").values] == ["a", "c"]

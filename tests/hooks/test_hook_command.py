@@ -169,7 +169,7 @@ def test_one_that_cannot_be_killed_holds_nothing_up(tmp_path: Path, is_cut_off: 
         assert str(failure).startswith("cut off" if is_cut_off else "no end within 5s")
         assert str(failure).endswith(f"; process {stuck[0]} cannot be ended")
         again = failure_of(sender)
-        assert (again.cause, str(again)) == (LEFT, f"process {stuck[0]} of an earlier attempt does not end")
+        assert (again.cause, str(again)) == (LEFT, f"process {stuck[0]} of an earlier attempt has not ended")
         assert not has_ended(stuck[0]) and len(set(stuck)) == 1
     finally:
         hangs.unlink()

@@ -112,10 +112,13 @@ def test_it_begins_once_enough_have_agreed(lead: Lead, others: Colleagues) -> No
 @pytest.mark.parametrize(
     ("words", "refused"),
     [
-        ([{"by": "ann"}, {"by": "bob"}], ["ann asked for this run; another person has to approve it"]),
-        ([{"by": "bob"}, {"by": "bob"}], ["bob has approved it already"]),
-        ([{"by": "bob"}, {"by": "carol", "plan": "0" * 64}], ["it is for another plan than the one that is asked about"]),
-        ([{"by": "bob"}, {"by": "carol", "choice": "revert"}], ["revert is no answer to this"]),
+        ([{"by": "ann"}, {"by": "bob"}], ["ann requested this run; another person must approve the plan"]),
+        ([{"by": "bob"}, {"by": "bob"}], ["bob has already approved the plan"]),
+        (
+            [{"by": "bob"}, {"by": "carol", "plan": "0" * 64}],
+            ["the answer is for another plan, not for the plan of the open question"],
+        ),
+        ([{"by": "bob"}, {"by": "carol", "choice": "revert"}], ["revert is not a valid answer to an approval question"]),
         ([], []),
     ],
     ids=["the requester", "the same person", "another plan", "no answer", "nobody"],
@@ -225,7 +228,7 @@ def test_a_word_at_the_last_moment_is_late() -> None:
     [late] = record_vote(plan, fold_approvals(Approvals(), asked), word, WITHIN)
     assert isinstance(in_time, ev.ApprovalGiven)
     assert isinstance(late, ev.ApprovalRefused)
-    assert late.why == "it came too late"
+    assert late.why == "the answer came too late"
 
 
 def test_called_off_while_it_waits(lead: Lead) -> None:
@@ -266,7 +269,7 @@ def test_who_changed_the_plan_cannot_approve_it(opened: Opener, lead: Lead, othe
     run = lead.resume(journal=opened(), policy=OTHER_POLICY, observers=again, account="bob")
     assert (run.outcome, lead.told()) == (Outcome.REFUSED, [])
     assert [one.why for one in lead.events(ev.ApprovalRefused)] == [
-        "bob changed the decisions of this run; another person has to approve it"
+        "bob changed the decisions of this run; another person must approve the plan"
     ]
 
 

@@ -95,7 +95,7 @@ def test_the_commands_follow(shell: Shell, command: str) -> None:
     began = shell.clock.now()
     assert ", last led by " in shell("runs", "show").out.splitlines()[0]
     refused = shell("controlled", "--vpn", VPN, "--yes", "--xa", "stop")
-    assert "unfinished, and no process leads it" in refused.complaint
+    assert "which is unfinished, and no process leads the run" in refused.complaint
     ended = shell(command, *(["--xa", shell.decisions] if command == "resume" else []))
     assert ended.code == (0 if command == "resume" else 5)
     assert shell.clock.now() - began < 60

@@ -60,7 +60,7 @@ def test_the_run_of_a_number_that_is_used_again_is_free(opened: Opener, clock: V
     with opened().engine.begin() as connection:
         connection.execute(sa.text("UPDATE runs SET holder = :holder"), {"holder": of_another_start(holder_name())})
     assert os.getpid() == int(holder_name().split()[0].rpartition(":")[2])
-    with pytest.raises(LeaseHeld, match="unfinished, and no process leads it"):
+    with pytest.raises(LeaseHeld, match="which is unfinished, and no process leads the run"):
         create_run(opened(), clock, "run-2", created())
 
 
@@ -147,7 +147,7 @@ def test_a_run_that_is_not_over_keeps_its_services(opened: Opener, clock: Virtua
     run = lead.start(observers=observers)
     assert run.outcome is (None if arrange is is_paused else Outcome.NEEDS_OPERATOR)
     assert set(claims(opened()).values()) == {RUN}
-    with pytest.raises(LeaseHeld, match="Trading belongs to run run-1, unfinished, and no process leads it"):
+    with pytest.raises(LeaseHeld, match="Trading belongs to run run-1, which is unfinished, and no process leads"):
         create_run(opened(), clock, "run-2", created())
     resumed = lead.resume(abort=ev.AbortAsked(by="ann", reason="enough"))
     assert (resumed.outcome in (Outcome.REVERTED, Outcome.REFUSED), claims(opened())) == (True, {})

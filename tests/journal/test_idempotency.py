@@ -30,7 +30,7 @@ def begin(
 def test_a_key_begins_one_run(journal: Journal, clock: VirtualClock) -> None:
     """Law: the second call with a key begins nothing, and says which run the first one began."""
     begin(journal, clock, "one", key="k")
-    with pytest.raises(KeyUsed, match="'k' has started run one") as used:
+    with pytest.raises(KeyUsed, match="'k' already started run one") as used:
         begin(journal, clock, "two", key="k", service="Orders")
     assert used.value.run == "one"
     assert [row.run for row in journal.runs()] == ["one"]

@@ -198,7 +198,9 @@ def test_a_key_is_refused_for_another_request(shell: Shell, more: tuple[str, ...
     if "--from" in more:
         typed = [one for one in typed if one not in ("--from", "nj")]
     ended = shell(*typed)
-    assert (ended.code, ended.complaint.endswith(f"; this one differs in {differs}")) == (2, True), ended.complaint
+    assert (ended.code, ended.complaint.endswith(f"; this request differs in {differs}")) == (2, True), (
+        ended.complaint
+    )
     assert "'k' was used for another request: run " in ended.complaint
     assert ended.hint == "this idempotency key already belongs to another request; use a new key"
     assert len(shell("runs", "list", "--json").values) == 1

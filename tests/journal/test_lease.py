@@ -97,7 +97,7 @@ def test_a_led_run_cannot_be_taken(opened: Opener, clock: VirtualClock) -> None:
     with pytest.raises(LeaseHeld, match=rf":{os.getpid()}, last heard of 1[0-4]s ago$") as refused:
         take(opened(), clock, "run-1", KEYS)
     gone = "if that process no longer runs, its lease ends by itself in [0-5]s"
-    assert re.fullmatch(f"see what it waits for with `failover runs show run-1`; {gone}", refused.value.hint)
+    assert re.fullmatch(f"see what the run waits for with `failover runs show run-1`; {gone}", refused.value.hint)
 
 
 def test_an_expired_lease_is_taken_under_a_higher_epoch(opened: Opener, clock: VirtualClock) -> None:
@@ -263,7 +263,7 @@ def test_a_claimed_service_is_refused(opened: Opener, clock: VirtualClock) -> No
     with pytest.raises(LeaseHeld, match=r"Trading belongs to run run-1, which .* leads") as refused:
         a_run(opened(), clock, "run-2")
     assert refused.value.hint == (
-        "wait for its end (`failover runs show run-1`), or roll it back: `failover abort run-1`"
+        "wait until the run ends (`failover runs show run-1`), or roll it back: `failover abort run-1`"
     )
     assert [row.run for row in opened().runs()] == ["run-1"]
 
@@ -281,9 +281,9 @@ def test_a_service_of_a_dead_run_stays_claimed(opened: Opener, clock: VirtualClo
     """A run that nobody leads any more still holds its services, until it is resumed or called off."""
     a_run(opened(), clock)
     wait_out(opened(), clock)
-    with pytest.raises(LeaseHeld, match="unfinished, and no process leads it") as refused:
+    with pytest.raises(LeaseHeld, match="which is unfinished, and no process leads the run") as refused:
         a_run(opened(), clock, "run-2")
-    assert refused.value.hint == "resume it: `failover resume run-1`; or roll it back: `failover abort run-1`"
+    assert refused.value.hint == "resume the run: `failover resume run-1`; or roll it back: `failover abort run-1`"
 
 
 def test_released_claims_are_free(opened: Opener, clock: VirtualClock) -> None:

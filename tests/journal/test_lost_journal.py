@@ -209,14 +209,14 @@ def test_a_run_that_vanished_is_told(shell: Shell) -> None:
         path.unlink()
     for typed in (["resume"], ["resume", run], ["abort"], ["runs", "show", run], ["runs", "show"]):
         ended = shell(*typed)
-        assert (ended.code, f"run {run}: it was recorded here up to record" in ended.complaint) == (6, True), typed
+        assert (ended.code, f"run {run}: this machine wrote records up to" in ended.complaint) == (6, True), typed
     for typed in (["runs", "verify"], ["runs", "list"]):
         found = shell(*typed)
-        assert (found.code, found.out.count("and its record is missing")) == (4, 1), typed
+        assert (found.code, found.out.count("but the journal no longer has the run")) == (4, 1), typed
     assert shell("runs", "verify", run).code == 4
     note = ended.hint.rpartition("rm ")[2]
     Path(note).unlink()
-    assert shell("resume").complaint == "no run is unfinished, so nothing to resume"
+    assert shell("resume").complaint == "no run is unfinished, so there is nothing to resume"
 
 
 def test_a_run_that_had_ended_keeps_nobody_from_anything(shell: Shell) -> None:
@@ -224,7 +224,7 @@ def test_a_run_that_had_ended_keeps_nobody_from_anything(shell: Shell) -> None:
     assert shell.move().code == 0
     for path in shell.state.glob("journal.sqlite*"):
         path.unlink()
-    assert shell("resume").complaint == "no run is unfinished, so nothing to resume"
+    assert shell("resume").complaint == "no run is unfinished, so there is nothing to resume"
     assert shell("runs", "verify").code == 4
     assert shell("controlled", "--vpn", VPN, "--from", "nj", "--yes", "--xa", "stop").code == 0
 
@@ -241,7 +241,7 @@ def test_a_damaged_journal_is_a_finding(shell: Shell, damage: str) -> None:
 def test_an_empty_journal_is_a_finding(shell: Shell) -> None:
     """Promise 11: where there is no run, nothing is verified, and that is said."""
     found = shell("runs", "verify")
-    assert (found.code, found.out) == (4, f"the journal {shell.state / 'journal.sqlite'}: there is no run in it\n")
+    assert (found.code, found.out) == (4, f"the journal {shell.state / 'journal.sqlite'}: the journal has no runs\n")
 
 
 _WRITER = """
@@ -283,13 +283,15 @@ def test_a_log_that_lost_its_end(killed: Path, shell: Shell, percent: int) -> No
     os.truncate(log, log.stat().st_size * percent // 100)
     found = shell("runs", "verify")
     if percent == 100:
-        assert (found.code, "it stops in the middle, and no process leads it" in found.out) == (0, True)
+        assert (found.code, "the record has no end, and no process leads the run" in found.out) == (0, True)
         with_all = Journal.at(shell.state / "journal.sqlite")
         assert len(list(with_all.records("run-1"))) == 90
         with_all.close()
         return
     assert (found.code, "unbroken" in found.out) == (4, False)
-    lost = "to 90 were written, but missing now" if percent else "up to record 90, and its record is missing"
+    lost = (
+        "to 90 were written, but missing now" if percent else "up to record 90, but the journal no longer has the run"
+    )
     assert lost in found.out
     assert (shell("resume").code, lost in shell("resume").complaint) == (6, True)
 
@@ -336,7 +338,7 @@ def test_a_note_after_a_loss_of_power(
     create_run(embedded, clock, RUN, created())
     noted(path).write_bytes(text)
     if is_found:
-        with pytest.raises(JournalCorrupt, match="the note of its head cannot be read"):
+        with pytest.raises(JournalCorrupt, match="the note of the last record cannot be read"):
             list(embedded.records(RUN))
     else:
         assert len(list(embedded.records(RUN))) == 1

@@ -146,7 +146,7 @@ def test_a_newer_journal_is_refused(opened: Opener, url: str) -> None:
         JournalUnavailable, match=f"newer version of failover .schema {SCHEMA + 1}; this one"
     ) as error:
         Journal(url)
-    assert error.value.hint == "use that version here as well; nothing was changed"
+    assert error.value.hint == "use that newer version here too; nothing was changed"
     assert version_of(journal) == SCHEMA + 1
 
 

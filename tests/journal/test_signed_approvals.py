@@ -86,36 +86,36 @@ FORGERIES: dict[str, tuple[Callable[[People, int], dict[str, str]], str]] = {
             **unsigned_word(people),
             "reason": "looked at it, fine",
         },
-        "it is not signed",
+        "the answer is not signed",
     ),
     "with ann's own key": (
         lambda people, at: people.word("bob", key_of="ann", at=at),
-        "no approver has a key that fits its signature",
+        "no approver has a key that fits the signature",
     ),
     "carol's, given out as bob's": (
         lambda people, at: people.word("bob", key_of="carol", at=at),
-        "it says that it is of bob, and it is signed by carol",
+        "the answer names bob, but carol signed it",
     ),
     "bob's, for another run": (
         lambda people, at: people.word("bob", run="run-0", at=at),
-        "no approver has a key that fits its signature",
+        "no approver has a key that fits the signature",
     ),
     "bob's, for another plan": (
         lambda people, at: people.word("bob", plan="0" * 64, at=at),
-        "no approver has a key that fits its signature",
+        "no approver has a key that fits the signature",
     ),
     "bob's no, made a yes": (
         lambda people, at: people.word("bob", signed_choice="deny", at=at),
-        "no approver has a key that fits its signature",
+        "no approver has a key that fits the signature",
     ),
     "bob's, of last week": (lambda people, at: people.word("bob", at=at - 7 * 86_400), "at another time"),
     "bob's, of tomorrow": (lambda people, at: people.word("bob", at=at + 86_400), "at another time"),
     "another moment written over bob's": (
         lambda people, at: {**people.word("bob", at=at - 86_400), "at": str(at)},
-        "no approver has a key that fits its signature",
+        "no approver has a key that fits the signature",
     ),
     "no Base64": (lambda people, at: {**people.word("bob", at=at), "signature": "?"}, "no approver has a key"),
-    "no number": (lambda people, at: {**people.word("bob", at=at), "at": "now"}, "it is not signed"),
+    "no number": (lambda people, at: {**people.word("bob", at=at), "at": "now"}, "the answer is not signed"),
     "two lines": (lambda people, at: {**people.word("bob", at=at), "plan": "a\nb"}, "no approver has a key"),
     "by who asked for it": (lambda people, at: people.word("ann", at=at), "no approver has a key"),
 }
@@ -139,7 +139,7 @@ def test_an_approver_who_asked_for_the_run(lead: Lead, people: People, choice: s
     run = started(lead, people, lambda: people.word("ann", choice, at=now(lead)))
     assert run.outcome is Outcome.REFUSED
     assert refusals(lead) == (
-        ["ann asked for this run; another person has to approve it"] if choice == "approve" else []
+        ["ann requested this run; another person must approve the plan"] if choice == "approve" else []
     )
 
 
@@ -150,7 +150,7 @@ def test_a_requester_made_up(lead: Lead, people: People) -> None:
     run = lead.start(the_plan(), observers=[leave], approvers=people.known(), account="bob")
     assert (run.outcome, refusals(lead)) == (
         Outcome.REFUSED,
-        ["bob has led this run; another person has to approve it"],
+        ["bob has led this run; another person must approve the plan"],
     )
 
 
@@ -167,7 +167,7 @@ def test_two_keys_of_one_person_are_one(lead: Lead, people: People) -> None:
         people.leave(people.word("bob", at=now(lead)), people.word("bob", key_of="bobs-other-key", at=now(lead)))
 
     run = lead.start(the_plan(2), observers=[When(ev.GateOpened, leave)], approvers=Approvers(both), account="ann")
-    assert (run.outcome, refusals(lead)) == (Outcome.REFUSED, ["bob has approved it already"])
+    assert (run.outcome, refusals(lead)) == (Outcome.REFUSED, ["bob has already approved the plan"])
 
 
 def test_without_a_policy_no_word_counts(lead: Lead, people: People) -> None:
@@ -224,7 +224,7 @@ def test_decisions_that_were_written_into_the_record(opened: Opener, lead: Lead,
     told = lead.told()
     run = lead.resume(journal=opened(), approvers=people.known(), account="ann")
     assert (run.status, lead.told(), lead.events(ev.GateWithdrawn)[-1].why) == (
-        *("paused", told, "the plan is not the one that was agreed to"),
+        *("paused", told, "the plan differs from the approved plan"),
     )
 
 

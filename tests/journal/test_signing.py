@@ -53,11 +53,11 @@ def test_a_key_is_never_replaced(tmp_path: Path) -> None:
     """Making keys where there are some, or a link to somewhere, leaves what is there."""
     generate(tmp_path / "key")
     before = (tmp_path / "key").read_bytes()
-    with pytest.raises(DefinitionError, match="is there already"):
+    with pytest.raises(DefinitionError, match="already exists"):
         generate(tmp_path / "key")
     assert (tmp_path / "key").read_bytes() == before
     (tmp_path / "link").symlink_to(tmp_path / "elsewhere")
-    with pytest.raises(DefinitionError, match="is there already"):
+    with pytest.raises(DefinitionError, match="already exists"):
         generate(tmp_path / "link")
     assert not (tmp_path / "elsewhere").exists()
 
@@ -67,7 +67,7 @@ def test_both_halves_or_neither(tmp_path: Path, in_the_way: str) -> None:
     """Where one half cannot be written nothing is: no key signs whose public half nobody has, and a second attempt in a
     clean place succeeds."""
     (tmp_path / in_the_way).write_text("what was here before")
-    with pytest.raises(DefinitionError, match=f"{in_the_way} is there already"):
+    with pytest.raises(DefinitionError, match=f"{in_the_way} already exists"):
         generate(tmp_path / "key")
     assert {path.name: path.read_text() for path in tmp_path.iterdir()} == {in_the_way: "what was here before"}
     (tmp_path / in_the_way).unlink()
@@ -91,7 +91,7 @@ def test_a_key_that_others_can_use_is_none(tmp_path: Path, mode: int) -> None:
     """A private key that others can read or write signs nothing."""
     generate(tmp_path / "key")
     (tmp_path / "key").chmod(mode)
-    with pytest.raises(DefinitionError, match="can be read or written by others"):
+    with pytest.raises(DefinitionError, match="other accounts can read or write"):
         Signer(tmp_path / "key").sign("run-1", 1, "ab")
 
 

@@ -168,7 +168,7 @@ def test_an_old_record_is_unsigned(
     assert all("signature" not in line for line in lines_of(journal))
     for judge in both_ways(journal, path):
         assert (judge(NOBODY).signature, judge(Doubts(verifier, False)).problem) == ("unsigned", "")
-        assert judge(Doubts(verifier, True)).problem == "run run-1: it is not signed"
+        assert judge(Doubts(verifier, True)).problem == "run run-1: the record is not signed"
 
 
 def both_ways(journal: Journal, path: Path) -> tuple[Callable[[Doubts], Verdict], Callable[[Doubts], Verdict]]:
@@ -206,7 +206,7 @@ def test_a_knowing_forger_is_found_by_the_signature(
     with journal.engine.begin() as connection:
         connection.execute(sa.delete(SIGNATURES))
     assert (stored(journal, NOBODY).problem, stored(journal, NOBODY).signature) == ("", "unsigned")
-    assert stored(journal, Doubts(verifier, True)).problem == "run run-1: it is not signed"
+    assert stored(journal, Doubts(verifier, True)).problem == "run run-1: the record is not signed"
 
 
 def test_who_puts_back_an_older_record_is_found_by_a_noted_head(
@@ -222,9 +222,12 @@ def test_who_puts_back_an_older_record_is_found_by_a_noted_head(
     for judge in both_ways(journal, path):
         assert (judge(Doubts(verifier, True)).problem, judge(Doubts(verifier, True)).signature) == ("", "signed")
         assert judge(Doubts(verifier, True, (last.records, last.head))).problem == (
-            "run run-1: records 4 to 8 were there once and are missing"
+            "run run-1: records 4 to 8 existed earlier, but are missing now"
         )
-        assert judge(Doubts(None, False, (2, GENESIS))).problem == "run run-1: record 2 is not the one that was noted"
+        assert (
+            judge(Doubts(None, False, (2, GENESIS))).problem
+            == "run run-1: record 2 differs from the record that was noted"
+        )
         assert judge(Doubts(verifier, True, (3, older[2]["hash"]))).problem == ""
 
 
@@ -239,7 +242,7 @@ def test_a_signature_that_outlives_its_records(
         connection.execute(sa.delete(EVENTS).where(EVENTS.c.run == "run-1", EVENTS.c.seq > 3))
         row = {"seq": 3, "head": lines[2]["hash"]}
         connection.execute(sa.update(RUNS).where(RUNS.c.run == "run-1").values(**row))
-    assert stored(journal, NOBODY).problem == "run run-1: record 8 was signed and is missing"
+    assert stored(journal, NOBODY).problem == "run run-1: record 8 was signed, but is missing now"
 
 
 def test_signatures_of_other_heads_do_not_fit(
@@ -252,7 +255,9 @@ def test_signatures_of_other_heads_do_not_fit(
         with journal.engine.begin() as connection:
             last = (SIGNATURES.c.run == "run-1") & (SIGNATURES.c.seq == 8)
             connection.execute(sa.update(SIGNATURES).where(last).values(value=value))
-        assert stored(journal, Doubts(verifier, False)).problem == "run run-1: record 8 is not what was signed"
+        assert (
+            stored(journal, Doubts(verifier, False)).problem == "run run-1: record 8 was changed after it was signed"
+        )
 
 
 def test_another_key_is_not_the_key(
@@ -263,7 +268,7 @@ def test_another_key_is_not_the_key(
     stranger = Verifier([Signer(tmp_path / "auditor").public()])
     journal = two_runs(open_as(signer))
     assert stored(journal, Doubts(stranger, False)).signature == "not checked"
-    assert "it is signed by another key" in stored(journal, Doubts(stranger, True)).problem
+    assert "the record is signed with another key" in stored(journal, Doubts(stranger, True)).problem
     both = Verifier([Signer(tmp_path / "auditor").public(), signer.public()])
     assert stored(journal, Doubts(both, True)).signature == "signed"
 
@@ -317,5 +322,5 @@ def test_what_an_export_says_in_other_words_is_what_was_recorded(
     assert before[field] is not value
     lines[number - 1] = {**before, field: value}
     assert judged(in_file(tmp_path, lines), NOBODY).problem == (
-        f"run run-1: record {number} says {field} {value!r}, which is not what was recorded"
+        f"run run-1: record {number} says {field} {value!r}, but something else was recorded"
     )

@@ -175,7 +175,7 @@ def test_the_order_of_the_plan_counts(night: Night) -> None:
     night.plan = [{"attest": "pull the cables of both NABs"}, {"command": "cut"}]
     ended = night.uncontrolled("--vpn", VPN, "--yes")
     assert ended.code == 2
-    assert ended.complaint == "no operator attests that clients are kept away from the failed site"
+    assert ended.complaint == "an operator must attest that clients are kept away from the failed site"
     shown = night.uncontrolled("--vpn", VPN, "--dry-run").out
     assert "The fence plan of ny: pull the cables of both NABs" in shown
     assert night.ran == []
@@ -185,7 +185,7 @@ def test_isolated_asks_what_it_has_always_asked(night: Night) -> None:
     """Law: unattended, a question that nobody answered beforehand is refused before anything begins."""
     ended = night.uncontrolled("--vpn", VPN, "--isolated", "--yes", "--attest", "cut off")
     assert ended.code == 2
-    assert ended.complaint == "no operator accepts that queued messages stay at the failed site"
+    assert ended.complaint == "an operator must accept that queued messages stay at the failed site"
 
 
 def test_a_site_that_answers_is_not_fenced(night: Night) -> None:

@@ -67,5 +67,5 @@ def test_what_is_left_changed_is_stuck_and_named(day: Night) -> None:
     """Law (promise 17): everything else is undone; what its author left is named, and nothing is called reverted."""
     ended = moved(day, undo=False, leaves="leaves: the batch is stopped")
     assert (ended.code, (day.bench.folder / "stopped").exists()) == (7, True)
-    assert "what these steps changed is not undone: batch (the batch is stopped)" in ended.out
+    assert "the changes of these steps are not undone: batch (the batch is stopped)" in ended.out
     assert day.shell("resume").code == 7

@@ -182,7 +182,7 @@ def test_a_dark_site_is_waited_for(night: Night) -> None:
     assert ended.code == 0
     assert night.guards() == []
     assert [line.split("SIMULATED  ")[1] for line in ended.out.splitlines()] == [
-        f"ny: guarding ny for {VPN}; Ctrl-C ends it",
+        f"ny: guarding ny for {VPN}; Ctrl-C ends the guard",
         "ny: no node of ny answers",
         "stopped; the site is no longer guarded",
     ]
@@ -335,7 +335,7 @@ def test_a_journal_that_is_away_for_a_while(night: Night) -> None:
     ended = night.guard()
     assert (ended.code, night.role(), night.doors()) == (0, "standby", [False])
     # Once for each thing that it keeps from being done: the door was up first, then the role was seen too.
-    assert ended.err.count("it is no file that only we can write") == 2
+    assert ended.err.count("it is not a regular file that only this account can write") == 2
 
 
 def test_an_inventory_that_is_being_edited(night: Night) -> None:

@@ -78,7 +78,7 @@ def test_a_dark_instance_is_waited_for(night: AmpsNight) -> None:
     ended = guard(night, seconds=600)
     assert (ended.code, night.commands) == (0, before)
     assert [line.split("SIMULATED  ")[1] for line in ended.out.splitlines()] == [
-        "ny: guarding ny for orders; Ctrl-C ends it",
+        "ny: guarding ny for orders; Ctrl-C ends the guard",
         f"ny: it does not answer: nothing listens at {NY}",
         "stopped; the site is no longer guarded",
     ]

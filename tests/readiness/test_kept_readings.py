@@ -123,7 +123,7 @@ def test_a_place_that_cannot_be_written_stops_nothing(shell: Shell) -> None:
     ended = watch(shell, "--readings", str(place))
     assert ended.code == 0
     assert len([value for value in ended.values if "percent_full" in value]) == 9
-    assert ended.complaint.startswith(f"readings are not kept: {place} cannot be written: ")
+    assert ended.complaint.startswith(f"the readings cannot be saved: {place} cannot be written: ")
     checked = shell("check", "--readings", str(place))
     assert checked.code == shell("check").code
     assert checked.complaint == ended.complaint
@@ -146,7 +146,7 @@ def test_it_is_said_when_readings_are_kept_again(shell: Shell) -> None:
 def test_a_full_disk_leaves_no_half_file(tmp_path: Path) -> None:
     """Law: what could not be written whole is not there at all, not even hidden."""
     folder = folder_at(tmp_path)
-    with disk_of(100), pytest.raises(OutputLost, match="readings are not kept"):
+    with disk_of(100), pytest.raises(OutputLost, match="the readings cannot be saved"):
         keep(folder)
     assert files(tmp_path) == []
     keep(folder)
@@ -205,12 +205,12 @@ def test_a_line_reads_back_as_it_was(
     [
         ('"format":2', "format: Input should be 1"),
         ('"at":"yesterday"', "at: "),
-        ('"at":"2026-11-20T03:00:00"', "a moment needs a time zone"),
-        ('"at":1800000000', "a moment is a text"),
+        ('"at":"2026-11-20T03:00:00"', "a time needs a time zone"),
+        ('"at":1800000000', "a time must be a text"),
         ('"replication_queue":{"kind":"replication_queue","messages":-1}', "replication_queue.messages: "),
         (
             '"replication_queue":{"kind":"replication_queue","usage_mb":NaN}',
-            "replication_queue: every figure is a number",
+            "replication_queue: every value must be a finite number",
         ),
         ('"more":1', "more: Extra inputs are not permitted"),
     ],

@@ -14,7 +14,7 @@ def test_a_run_that_stopped_half_way_is_named(shell: Shell) -> None:
     shell("controlled", "--vpn", VPN, "--yes", "--xa", "stop")
     run = shell.run_name()
     last = shell("status").out.splitlines()[-1]
-    assert last == f"run {run} is unfinished, has {VPN}, and no process leads it: `failover resume {run}`"
+    assert last == f"run {run} is unfinished and holds {VPN}; no process leads it: `failover resume {run}`"
     assert shell("status", "--json").values[0]["runs"] == [{"run": run, "led": False, "services": [VPN]}]
 
 

@@ -107,7 +107,7 @@ def test_what_is_left_at_the_standby() -> None:
     ("doors", "link", "word"),
     [
         ((True, True), {}, "ok"),
-        ((True, False), {}, "ny lets some clients in only"),
+        ((True, False), {}, "ny lets only some clients in"),
         ((True, None), {}, "unknown: ny does not report whether it serves"),
         ((True, True), {"connected": False}, "link not connected"),
         ((True, True), {"sync": False}, "link downgraded: the mate is not a fail-over target"),

@@ -116,7 +116,7 @@ def test_suspension_is_a_recorded_run(shell: Shell, outage: str) -> None:
     runs = shell("runs", "list", "--json").values
     assert [run["runbook"] for run in runs] == ["solace/suspend", "solace/uncontrolled"]
     assert (runs[0]["outcome"], runs[0]["source"], runs[0]["target"]) == ("done", "ny", "nj")
-    assert runs[0]["notes"] == ["the queue is 60% full, --suspend-at 60%"]
+    assert runs[0]["notes"] == ["the queue is 60% full, and --suspend-at is 60%"]
     assert "replication is suspended" in ended.out
 
 
@@ -189,7 +189,7 @@ def test_ctrl_c_in_a_suspension(shell: Shell, outage: str) -> None:
     ended = stop_in_the_suspension(shell, outage)
     [run] = suspensions(shell)
     assert run["outcome"] is None
-    assert ended.complaint == f"stopped in the suspension of {VPN}: run {run['run']} is unfinished"
+    assert ended.complaint == f"the watch was stopped in the suspension of {VPN}: run {run['run']} is unfinished"
     assert f"`failover resume {run['run']}`" in ended.err
     assert "`failover status` shows whether replication is suspended" in ended.err
     assert ended.err.endswith("the queue is no longer watched\n")
@@ -208,7 +208,9 @@ def test_what_is_known_of_a_suspension(shell: Shell, outage: str, is_begun: bool
     wish = PlanRequest("solace/suspend", Path(outage), (VPN,), False, None, "ny", ev.Policy())
     report, said, _ = stopped_in(tools, make_plan(tools, wish), since if is_begun else shell.clock.now())
     assert (None if report is None else report.run) == (run["run"] if is_begun else None)
-    assert said.endswith(f"run {run['run']} had ended, done" if is_begun else "started: nothing was changed")
+    assert said.endswith(
+        f"run {run['run']} had ended with the outcome done" if is_begun else "started; nothing was changed"
+    )
 
 
 def test_beside_an_unfinished_suspension(shell: Shell, outage: str) -> None:
@@ -279,7 +281,7 @@ def test_nobody_is_active(shell: Shell, outage: str) -> None:
         world.vpn(VPN).set_role("nj", "standby")
     WORLDS.release(world)
     ended = shell("watch", "-i", outage, "--all")
-    assert (ended.code, ended.complaint) == (3, f"neither site says that it is active: {VPN}")
+    assert (ended.code, ended.complaint) == (3, f"neither site reports that it is active: {VPN}")
     assert watch(shell, outage, "--site", "nj").code == 0
 
 

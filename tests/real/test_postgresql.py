@@ -93,7 +93,7 @@ def test_a_killed_primary(fresh: Pair) -> None:
         load.goes_on(50)
         ny.stop()
         code, text = fresh.run("uncontrolled", "--service", "shop", "--site", "ny", "--yes")
-        assert (code, "no operator attests that clients are kept away" in text) == (2, True), text
+        assert (code, "an operator must attest that clients are kept away" in text) == (2, True), text
         assert nj.is_standby
         code, text = fresh.run(
             "uncontrolled", "--service", "shop", "--site", "ny", "--yes", "--attest", "power is off"

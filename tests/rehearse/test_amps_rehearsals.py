@@ -153,7 +153,7 @@ def test_a_password_that_somebody_types_is_not_asked_for(desk: Desk) -> None:
     path.write_text(path.read_text().replace("{env: AMPS_PASSWORD}", "{prompt: true}"))
     ended = rehearse(desk, "controlled")
     assert ended.code == 0
-    assert "SIMULATED    ny: not read: its password would have to be typed" in ended.err.splitlines()
+    assert "SIMULATED    ny: not read: an operator would have to type its password" in ended.err.splitlines()
 
 
 def test_how_they_stand_now_is_not_how_it_begins(desk: Desk) -> None:

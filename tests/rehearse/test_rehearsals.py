@@ -264,7 +264,7 @@ def test_options_of_the_rehearsed_command(shell: Shell) -> None:
         (("--wave", "1", "--canary", "Risk_VPN"), 0),
     ):
         assert rehearse(shell, "controlled", *words).code == code, words
-    assert rehearse(shell, "uncontrolled").complaint.startswith("no operator attests that clients are kept away")
+    assert rehearse(shell, "uncontrolled").complaint.startswith("an operator must attest that clients are kept away")
 
 
 @pytest.mark.parametrize(

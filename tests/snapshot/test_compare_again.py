@@ -67,7 +67,7 @@ def test_it_goes_on(shell: Shell) -> None:
     for site in ("ny", "nj"):
         told = json.loads(before[shell.folder / "kept" / site / "manifest.json"])
         span = f"{iso(told['started_at'])} to {iso(told['finished_at'])}"
-        assert f"{site}: nothing is read again, it was read from {span}" in ended.err
+        assert f"{site}: the reading from {span} is used again" in ended.err
     kept = files(shell.folder / "kept")
     assert not (shell.folder / "kept" / RECORD).exists()
     assert all(kept[path] == data for path, data in before.items() if path.name != RECORD)
@@ -81,7 +81,7 @@ def test_it_goes_on_with_a_half_reading(shell: Shell) -> None:
     ended = compare(shell, *GOES_ON, inventory=inventory)
     assert ended.code in (0, 4), ended.err
     assert f"ny: continues the reading that was started at {iso(started_at)}" in ended.err
-    assert "nj: nothing is read again" in ended.err
+    assert "nj: the reading from " in ended.err
 
 
 def test_one_site_is_read_anew(shell: Shell) -> None:
@@ -90,7 +90,7 @@ def test_one_site_is_read_anew(shell: Shell) -> None:
     shutil.rmtree(shell.folder / "kept" / "ny")
     ended = compare(shell, *GOES_ON)
     assert ended.code in (0, 4), ended.err
-    assert "nj: nothing is read again" in ended.err and "ny: nothing is read again" not in ended.err
+    assert "nj: the reading from " in ended.err and "ny: the reading from " not in ended.err
 
 
 def test_an_old_reading(shell: Shell) -> None:
@@ -153,7 +153,7 @@ def test_a_reading_of_another_command(shell: Shell, record: bytes | None) -> Non
     ("change", "words"),
     [
         ({"services": [{"name": OTHER}]}, "of other services"),
-        ({"simulated": False}, "of a site that was simulated, or is"),
+        ({"simulated": False}, "of a site that was simulated then, or is simulated now"),
         ({"failover_at": 1.0}, "for another fail-over"),
         ({"run": "20261120-0305"}, "for another fail-over"),
         ({"site": "nj"}, "of another site"),

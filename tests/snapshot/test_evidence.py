@@ -129,13 +129,13 @@ def test_it_opens_the_gate_and_is_recorded(shell: Shell) -> None:
 
     unsafe = service(VPN, failover_at=None, verdict="not-safe", reasons=("orders holds 600 older messages",))
     for wrong, words, hint in (
-        ({"run": "other"}, f"the report is about run other, not about run {run}", "take it now: --evidence take"),
-        ({"run": None}, f"the snapshots were taken without `--run {run}`", "take it now: --evidence take"),
-        ({"simulated": False}, "the report is about real sites", "take it now: --evidence take"),
+        ({"run": "other"}, f"the report is about run other, not about run {run}", "take new evidence now: --evidence take"),
+        ({"run": None}, f"the snapshots were taken without `--run {run}`", "take new evidence now: --evidence take"),
+        ({"simulated": False}, "the report is about real sites", "take new evidence now: --evidence take"),
         (
             {"services": (unsafe,)},
             "orders holds 600 older messages",
-            "or fail back anyway, by name: --accept-risk",
+            "to fail back anyway: --accept-risk",
         ),
     ):
         code, err = typed("failback", "--all", "--site", "ny", "--evidence", evidence(**wrong))
@@ -146,7 +146,7 @@ def test_it_opens_the_gate_and_is_recorded(shell: Shell) -> None:
     assert typed("failback", "--all", "--site", "ny", *both)[0] == 2
     directory = str(Path(evidence()).parent)
     ahead = ("failback", "--all", "--site", "ny", "-i", inventory, "--dry-run", "--evidence", directory)
-    named = "if that does not show it: accept, decided in advance (shown by report.json (sha256 "
+    named = "if the comparison does not pass: accept, decided in advance (shown by report.json (sha256 "
     assert named in shell(*ahead).out
     [lane] = shell(*ahead, "--json").result["lanes"]
     assert [note for step in lane["steps"] for note in step["notes"] if named in note]

@@ -108,7 +108,10 @@ def test_what_cannot_be_read(shell: Shell) -> None:
             ("--site", "ny", "--vpn", VPN, "--run", "last", "--out", "x"),
             f"no uncontrolled fail-over of {VPN} is in force",
         ),
-        (("--site", "ny", "--run", shell.run_name(), "--out", "x"), "is no uncontrolled fail-over that is in force"),
+        (
+            ("--site", "ny", "--run", shell.run_name(), "--out", "x"),
+            "is not an uncontrolled fail-over that is in force",
+        ),
     ):
         ended = shell("snapshot", *arguments)
         assert ended.code == 2

@@ -192,7 +192,7 @@ def test_what_is_no_number(field: str) -> None:
     """Law: a line whose seconds are no numbers is refused, and not reckoned with."""
     text = Joined(0, 0.0).line("x").encoded().decode()
     assert f'"{field}":0.0' in text
-    with pytest.raises(DefinitionError, match="links: every figure is a number"):
+    with pytest.raises(DefinitionError, match="links: every value must be a finite number"):
         decode_sample(text.replace(f'"{field}":0.0', f'"{field}":NaN'))
 
 

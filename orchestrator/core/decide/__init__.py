@@ -37,7 +37,7 @@ from orchestrator.model import events as ev
 from orchestrator.model.outcome import Effect
 from orchestrator.model.runbook import Check, Step
 
-KEPT = "the guarantee was given up, so what the source alone has stays there"
+KEPT = "the run continued without its guarantee, so data that only the source has stays at the source"
 
 __all__ = ["IDLE", "Ask", "ClaimSite", "Next", "Observe", "Request", "apply_ruling", "decide"]
 

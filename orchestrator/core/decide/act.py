@@ -85,7 +85,10 @@ def _start(plan: ev.Plan, lane: Lane, task: Task, now: float, when_broken: WhenB
             return obstacle
         if is_hold and judge(plan, lane, task.expect).holds:
             # An earlier command had this effect already. Only the run that sent that command may undo it.
-            return emit(*_passed(lane, task), ev.StepDone(step=task.step, note="it is so already; nothing was sent"))
+            return emit(
+                *_passed(lane, task),
+                ev.StepDone(step=task.step, note="the wanted state was there already, so nothing was sent"),
+            )
     return emit(intend(lane, task, task.do.args))
 
 
@@ -180,7 +183,7 @@ def _prove(plan: ev.Plan, lane: Lane, task: Task, last: Intent, now: float) -> N
         partly = _is_partly_done(plan, lane, task, last)
         return emit(ev.DoubtResolved(intent=last.number, evidence=verdict.why, partly=partly))
     if last.effect is Effect.ACCEPTED and age >= task.limits.within:
-        why = f"the action was accepted and its effect did not show within {task.limits.within:g}s: {verdict.why}"
+        why = f"the action was accepted, but its effect did not appear within {task.limits.within:g}s: {verdict.why}"
         return emit(ev.StepFailed(step=task.step, why=why, undo=task.undo))
     return poll_again(lane, request, now, first=min(FIRST_LOOK, task.limits.poll.min))
 
@@ -207,7 +210,11 @@ def _is_partly_done(plan: ev.Plan, lane: Lane, task: Task, last: Intent) -> bool
 
 
 def _proven(plan: ev.Plan, lane: Lane, task: Task, last: Intent) -> Iterator[ev.Event]:
-    note = "" if last.effect is Effect.ACCEPTED else f"confirmed by reading; the action itself was {last.effect}"
+    note = (
+        ""
+        if last.effect is Effect.ACCEPTED
+        else f"a reading confirmed the effect, although the action itself was {last.effect}"
+    )
     if task.undo:
         yield ev.UndoDone(step=task.step)
         return

@@ -144,7 +144,7 @@ def record_vote(
     signed = request.signed if rule.signed and signer == who.by else None
     if choice == "deny":
         return (_decided("deny", reason, who, signed),)
-    why = "it came too late" if now >= sought.expires_at else _objection(rule, approvals, sought, request)
+    why = "the answer came too late" if now >= sought.expires_at else _objection(rule, approvals, sought, request)
     if why:
         return (ev.ApprovalRefused(host=host, why=why, **who._asdict()),)
     if choice == "break-glass":
@@ -158,12 +158,12 @@ def _unsigned(
     """Why the signature of a vote that must be signed does not count, or empty."""
     signed = request.signed
     if signed is None:
-        return "it is not signed, and this plan takes words that an approver has signed"
+        return "the answer is not signed, but this plan accepts only answers that an approver has signed"
     if signer != request.by:
-        whose = f"it is signed by {signer}" if signer else "no approver has a key that fits its signature"
-        return f"it says that it is of {request.by}, and {whose}"
+        whose = f"{signer} signed it" if signer else "no approver has a key that fits the signature"
+        return f"the answer names {request.by}, but {whose}"
     if not sought.expires_at - rule.within - _SKEW <= signed.at <= now + _SKEW:
-        return "it was signed at another time than this was asked, by the clock it was signed with"
+        return "the signature is older than the question, or its time is in the future; check the clock of the signer"
     return ""
 
 
@@ -174,9 +174,11 @@ def alone(plan: ev.Plan, approvals: Approvals, choice: str, signer: str) -> str:
     if rule is None or not rule.signed or choice not in GRAVE or approvals.is_glass_broken:
         return ""
     if not signer:
-        return f"{choice} takes an approver besides who leads the run, and was not agreed to with the plan"
+        return (
+            f"{choice} was not approved with the plan, so an approver other than the leader of the run must sign it"
+        )
     stake = approvals.stake_of(rule.requester, signer)
-    return f"{signer} {stake}; {choice} takes another approver" if stake else ""
+    return f"{signer} {stake}; {choice} needs another approver" if stake else ""
 
 
 def why_denied(approvals: Approvals) -> str:
@@ -194,24 +196,24 @@ def _objection(
     """Why this vote does not count, or empty."""
     by = request.by
     if request.plan != sought.plan:
-        return "it is for another plan than the one that is asked about"
+        return "the answer is for another plan, not for the plan of the open question"
     if request.choice == "break-glass" and not rule.break_glass:
         return "the inventory does not allow --break-glass"
     if request.choice == "break-glass":
         return "" if request.reason.strip() else "--break-glass needs a reason"
     if request.choice != "approve":
-        return f"{request.choice} is no answer to this"
+        return f"{request.choice} is not a valid answer to an approval question"
     stake = approvals.stake_of(rule.requester, by)
     if stake:
-        return f"{by} {stake}; another person has to approve it"
+        return f"{by} {stake}; another person must approve the plan"
     if by in (one.by for one in approvals.given):
-        return f"{by} has approved it already"
+        return f"{by} has already approved the plan"
     return ""
 
 
 def _question(plan: ev.Plan, rule: ev.ApprovalRule, now: float, policy: ev.Policy | None = None) -> ev.GateOpened:
     people = "approval by another person" if rule.needed == 1 else f"approvals by {rule.needed} other persons"
-    what = "the plan needs" if policy is None else "other decisions than those that were agreed to need"
+    what = "the plan needs" if policy is None else "the changed decisions need"
     sought = ev.ApprovalSought(needed=rule.needed, plan="", expires_at=now + rule.within, policy=policy)
     return ev.GateOpened(
         gate=APPROVAL_GATE,

@@ -62,7 +62,7 @@ def outdated(lane: Lane, step: Step, now: float, *, undo: bool = False) -> Next 
     is_slow = lane.seen_took > step.max_age
     if not is_slow or lane.expired < _EXPIRED_MAX:
         return emit(ev.ReadingsExpired(step=step.id, age_s=round(age, 3), is_slow=is_slow))
-    why = f"it took {age:.0f}s to read everything, and a command may use readings of {step.max_age:g}s at most"
+    why = f"the readings took {age:.0f}s, but a command needs readings that are at most {step.max_age:g}s old"
     return emit(ev.StepFailed(step=step.id, why=why, undo=undo, unknown=True))
 
 

@@ -49,7 +49,7 @@ def each(plan: ev.Plan, lane: Lane, step: Step, each: ForEach, now: float, atten
     if isinstance(items, Verdict):
         seen = lane.reading(each.on, each.reading)
         if lane.waived and (seen is None or seen.value is None):
-            return emit(ev.StepDone(step=step.id, note="waived: nothing could be listed"))
+            return emit(ev.StepDone(step=step.id, note="waived: the items could not be listed"))
         return patience(lane, step, items, request, now, undo=False)
     if not items:
         return emit(*_withdraw(lane, set()), ev.StepDone(step=step.id, note=_count(lane, each)))
@@ -96,11 +96,11 @@ def _count(lane: Lane, each: ForEach) -> str:
     unsure = [item for item, effect in last.items() if effect is not Effect.ACCEPTED]
     words = f"{len(last)} of them" if last else "there are none"
     if unsure:
-        words += f"; no longer listed, and whether by this run is unknown: {_some(unsure)}"
+        words += f"; no longer listed, but it is unknown whether this run did that: {_some(unsure)}"
     left = passed_over(lane, each)
     if not left:
         return words
-    return f"{words}; {len(left)} in the same state left as it was: {_some(left)}"
+    return f"{words}; the step did not change {len(left)} in the same state: {_some(left)}"
 
 
 def _some(keys: Sequence[str]) -> str:
@@ -122,7 +122,7 @@ def passed_over(lane: Lane, each: ForEach) -> list[str]:
 def _withdraw(lane: Lane, listed: set[str]) -> list[ev.GateWithdrawn]:
     """The events that withdraw questions about items that are no longer listed."""
     gone = [gate for gate in lane.gates if gate.item is not None and gate.item not in listed]
-    return [ev.GateWithdrawn(gate=gate.gate, why="it is no longer listed", item=gate.item) for gate in gone]
+    return [ev.GateWithdrawn(gate=gate.gate, why="the item is no longer listed", item=gate.item) for gate in gone]
 
 
 def _decide_items(
@@ -231,14 +231,18 @@ def _stand(lane: Lane, task: Task, item: Item, now: float) -> ev.StepFailed | ev
         due = last.ended_at + backoff(last.attempt)
         return due if now < due else None
     if last.effect is Effect.REJECTED:
-        return None if retried else failed(why=f"{item.key} was refused: {last.detail}")
+        return None if retried else failed(why=f"the action on {item.key} was refused: {last.detail}")
     limit = task.limits.within if last.effect is Effect.ACCEPTED else task.limits.settle
     due = last.ended_at + limit
     if lane.seen_at < due:
         return due if last.effect is Effect.DOUBTFUL else min(lane.seen_at + 0.5, due)
     if last.effect is Effect.ACCEPTED:
-        return None if retried else failed(why=f"{item.key} was accepted and is still listed after {limit:g}s")
-    return ev.DoubtResolved(intent=last.number, evidence=f"{item.key} is listed unchanged")
+        return (
+            None
+            if retried
+            else failed(why=f"the action on {item.key} was accepted, but {item.key} is still listed after {limit:g}s")
+        )
+    return ev.DoubtResolved(intent=last.number, evidence=f"{item.key} is still listed without a change")
 
 
 def _item_args(lane: Lane, step: Step, do: Do, item: Item) -> Mapping[str, str]:

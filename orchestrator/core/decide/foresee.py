@@ -25,8 +25,8 @@ def unanswered(plan: ev.Plan) -> str:
     for step in plan.runbook.steps:
         is_open = step.ask is not None and not step.only_if and step.ask.gate not in plan.policy.on_gate
         if step.ask is not None and is_open and (has_changed or step.ask.unattended == "stop"):
-            option = f": add {step.ask.option}" if step.ask.option else ": start it on a terminal"
-            return f"it asks {step.ask.gate} on its way, and no operator is there to answer{option}. {step.ask.text}"
+            option = f": add {step.ask.option}" if step.ask.option else ": start the run on a terminal"
+            return f"the run will ask {step.ask.gate}, but no operator can answer{option}. {step.ask.text}"
         has_changed = has_changed or step.changes
     return ""
 
@@ -76,13 +76,16 @@ def foreseen(plan: ev.Plan, name: str, items: Sequence[Item], attended: bool) ->
     ]
     chosen = plan.policy.on_gate.get(rule.gate)
     if not undecided:
-        return "decided", f"{len(items)} listed, each decided" if items else "there are none"
+        return "decided", f"{len(items)} listed, and each has a decision" if items else "there are none"
     if chosen == "stop":
-        return "stops", f"{without_decision(undecided)}; the run stops there with no site active, as asked for"
+        return (
+            "stops",
+            f"{without_decision(undecided)}; the run stops there with no site active, as decided in advance",
+        )
     if attended and chosen is None:
         return "asks", f"{without_decision(undecided)}; the run will ask"
     return "refuses", (
-        f"{without_decision(undecided)}, and no operator is there to ask: add --{rule.gate} FILE with a decision for "
+        f"{without_decision(undecided)}, but no operator can answer: add --{rule.gate} FILE with a decision for "
         f"each, or --{rule.gate} stop to stop at that point with no site active"
     )
 

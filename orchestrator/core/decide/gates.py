@@ -51,7 +51,7 @@ def answer(
     if waited_s is not None:
         choice = "stop" if choice == "wait" else choice
         decided = "as decided in advance, " if chosen is not None else ""
-        before = f"it was waited for {format_duration(waited_s)}, {decided}and "
+        before = f"the run waited for {format_duration(waited_s)}, {decided}and "
     ruling = ev.Ruling(choice=choice, reason=f"{before}no operator could be asked", by="policy")
     return emit(*apply_ruling(plan, lane, gate, ruling))
 
@@ -150,13 +150,15 @@ def on_abort(plan: ev.Plan, lane: Lane, abort: ev.AbortAsked, now: float) -> Nex
         return _declined(
             plan,
             lane,
-            "it is being rolled back already" if lane.status == "reverting" else "it is past the point of no return",
+            "the rollback has already started"
+            if lane.status == "reverting"
+            else "the run is past the point of no return",
             now,
         )
     if not _may_have_changed(lane):
         return emit(ev.LaneEnded(outcome=ev.Outcome.REFUSED, reason=aborted(abort)))
     if lane.step < len(plan.runbook.steps) and _perhaps_past(plan, lane):
-        return _declined(plan, lane, "it may be past the point of no return, and no reading shows it", now)
+        return _declined(plan, lane, "the run may be past the point of no return, and readings do not show it", now)
     undo, left = _to_undo(plan, lane)
     obstacle = may_leave(plan, lane, undo, now)
     if isinstance(obstacle, Next):
@@ -176,7 +178,7 @@ def _declined(plan: ev.Plan, lane: Lane, why: str, now: float) -> Next:
     if now < settled:
         return Next(wake=settled)
     where = "after its last step" if number >= len(steps) else f"at the step: {steps[number].title}"
-    ended = stopped(lane, f"left as it is, {where}; {aborted(lane.abort)}")
+    ended = stopped(lane, f"the service was left as it is, {where}; {aborted(lane.abort)}")
     return emit(declined, ended.model_copy(update={"left": True}))
 
 
@@ -234,7 +236,7 @@ def _with_completed(lane: Lane) -> str:
         return lane.reason
     choices = {item: ruling.choice for (_, item), ruling in lane.rulings.items()}
     completed = ", ".join(f"{item} ({choices.get(item, 'undecided')})" for item in lane.completed)
-    return f"{lane.reason}; these transactions were completed, and stay so: {completed}"
+    return f"{lane.reason}; these transactions were completed and are final: {completed}"
 
 
 def _left(plan: ev.Plan, lane: Lane, attended: bool) -> Next:
@@ -244,7 +246,7 @@ def _left(plan: ev.Plan, lane: Lane, attended: bool) -> Next:
         return answer(plan, lane, gate, attended)
     steps = [plan.runbook.steps[plan.runbook.index_of(step)] for step in lane.left]
     what = "; ".join(f"{step.id} ({step.leaves or _in_words(plan, step)})" for step in steps)
-    why = f"what these steps changed is not undone: {what}"
+    why = f"the changes of these steps are not undone: {what}"
     return emit(
         ev.GateOpened(
             gate=LEFT_GATE,
@@ -259,4 +261,4 @@ def _left(plan: ev.Plan, lane: Lane, attended: bool) -> Next:
 def _in_words(plan: ev.Plan, step: Step) -> str:
     assert step.do is not None  # only a step with an action changes something
     words = f"{plan.site_name(step.do.on)}: {step.do.action} {' '.join(step.do.args.values())}".rstrip()
-    return words if step.undo is None else f"{words}; no reading before this run shows another state"
+    return words if step.undo is None else f"{words}; no reading from before this run shows another state"

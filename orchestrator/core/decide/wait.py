@@ -92,7 +92,7 @@ def _not_yet(
     if _is_over(step, lane, now):
         return _not_within(step, goal.why)
     if goal.holds is None and lane.waived:
-        return emit(ev.StepDone(step=step.id, note=f"waived, not proven: {goal.why}"))
+        return emit(ev.StepDone(step=step.id, note=f"waived without a proof: {goal.why}"))
     if goal.holds is None and not lane.gates:
         return patience(lane, step, goal, request, now, undo=False)
     moved = _on_stall(plan, lane, step, now, attended)
@@ -140,7 +140,7 @@ def _on_stall(plan: ev.Plan, lane: Lane, step: Step, now: float, attended: bool)
     gate = lane.open_gate(rule.gate)
     if gate is None:
         # The text has no numbers of the lane, because equal questions of many services are asked once.
-        why = f"no progress for {rule.after:.0f}s; the guard holds"
+        why = f"the wait made no progress for {rule.after:.0f}s; its guard condition still holds"
         return emit(opened(lane, rule, step.id, why=why, at_risk=_at_risk(plan, lane, step)))
     return _answer(plan, lane, rule, gate, now, attended, _looking_on(lane, step, now))
 
@@ -177,7 +177,7 @@ def _is_over(step: Step, lane: Lane, now: float) -> bool:
 
 def _not_within(step: Step, why: str) -> Next:
     assert step.timeout is not None  # the callers check
-    return emit(ev.StepFailed(step=step.id, why=f"not reached within {step.timeout:g}s: {why}"))
+    return emit(ev.StepFailed(step=step.id, why=f"the goal was not reached within {step.timeout:g}s: {why}"))
 
 
 def _looking_on(lane: Lane, step: Step, now: float) -> Next:

@@ -81,8 +81,8 @@ def _sqlite_connect(connection: Any, _: Any) -> None:
     if path is not None and (mode, waits) != ("wal", 2):
         connection.close()
         raise JournalUnavailable(
-            f"SQLite cannot keep a write-ahead log for {path} (it says {mode!r}), so no commit is safe there",
-            hint="put the journal on a local disk: FAILOVER_STATE; or share it through PostgreSQL: FAILOVER_JOURNAL",
+            f"SQLite cannot keep a write-ahead log for {path} (SQLite reports {mode!r}), so no commit is safe there",
+            hint="set FAILOVER_STATE to a directory on a local disk, or set FAILOVER_JOURNAL to a PostgreSQL database",
         )
 
 
@@ -185,14 +185,14 @@ def _postgresql_connect(connection: Any, _: Any) -> None:
     if is_standby:
         raise _refused(
             connection,
-            f"{where} is a standby, and the journal is led on the primary only",
-            "name the primary, or all servers, of which the primary is taken: postgresql+psycopg://user@/db?host=one&host=two",
+            f"{where} is a standby, but the journal needs the primary",
+            "name the primary, or name all servers to use their primary: postgresql+psycopg://user@/db?host=one&host=two",
         )
     if commit not in _DURABLE or fsync != "on":
         raise _refused(
             connection,
-            f"{where} does not wait for its disk (fsync = {fsync}, synchronous_commit = {commit}): no record is safe",
-            "have its administrator set fsync and synchronous_commit to on",
+            f"{where} does not wait for its disk (fsync = {fsync}, synchronous_commit = {commit}), so no record is safe",
+            "ask the administrator of the server to set fsync and synchronous_commit to on",
         )
 
 
@@ -208,7 +208,7 @@ def caveat_of(engine: sa.Engine) -> str:
         return ""
     return (
         "the journal's server replicates asynchronously: if a replica is promoted, the newest records may be missing, and"
-        " the run stops there; its administrator can set synchronous_standby_names"
+        " the run then stops; the administrator of the server can set synchronous_standby_names"
     )
 
 

@@ -63,8 +63,8 @@ def refuse_network(path: Path, mounts: Path = MOUNTS) -> None:
     kind = file_system(path, mounts)
     if kind in _NETWORK or _NETWORK_FUSE.fullmatch(kind):
         raise JournalUnavailable(
-            f"the journal {path} is on a network file system ({kind}), where SQLite cannot keep two processes apart",
-            hint="use a local disk: set FAILOVER_STATE to a directory there; several bastions share a journal through"
+            f"the journal {path} is on a network file system ({kind}), where SQLite cannot lock files safely",
+            hint="set FAILOVER_STATE to a directory on a local disk; several bastions can share a journal on"
             " PostgreSQL: FAILOVER_JOURNAL=postgresql+psycopg://…",
         )
 

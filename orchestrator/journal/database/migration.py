@@ -41,7 +41,7 @@ def _migrate(engine: sa.Engine) -> None:
         if found > SCHEMA:
             raise JournalUnavailable(
                 f"the journal was written by a newer version of failover (schema {found}; this one knows {SCHEMA})",
-                hint="use that version here as well; nothing was changed",
+                hint="use that newer version here too; nothing was changed",
             )
         known = set(sa.inspect(connection).get_table_names())
         METADATA.create_all(connection, [table for table in METADATA.sorted_tables if table.name not in known])

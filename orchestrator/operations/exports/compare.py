@@ -74,7 +74,8 @@ def _services_of(pair: Pair, named: Sequence[str]) -> tuple[str, ...]:
     for service in named:
         if service not in pair.services:
             raise DefinitionError(
-                f"{service} is not a service of pair {pair.name}", hint=f"it has: {', '.join(sorted(pair.services))}"
+                f"{service} is not a service of pair {pair.name}",
+                hint=f"the pair has: {', '.join(sorted(pair.services))}",
             )
     return tuple(named or pair.services)
 
@@ -84,7 +85,9 @@ def pair_of(inventory: Inventory, name: str | None) -> Pair:
     names = ", ".join(pair.name for pair in inventory.pairs)
     if name is None:
         if len(inventory.pairs) != 1:
-            raise DefinitionError("which pair?", hint=f"name it with --pair; the inventory has: {names or 'none'}")
+            raise DefinitionError(
+                "which pair?", hint=f"name the pair with --pair; the inventory has: {names or 'none'}"
+            )
         return inventory.pairs[0]
     found = next((pair for pair in inventory.pairs if pair.name == name), None)
     if found is None:

@@ -34,7 +34,7 @@ _OTHERWISE: Mapping[str, str] = {
     "services": "of other services",
     "run": "for another fail-over",
     "failover_at": "for another fail-over",
-    "simulated": "of a site that was simulated, or is",
+    "simulated": "of a site that was simulated then, or is simulated now",
     "definition": "of a site that the inventory described differently",
 }
 
@@ -90,7 +90,7 @@ def readings_left(
                 manifest, _ = read_manifest(Place.of(str(place)))
                 _check_taken(place, manifest, asked, now)
                 span = f"{iso(manifest.started_at)} to {iso(manifest.finished_at)}"
-                say(f"{one.site}: nothing is read again, it was read from {span}")
+                say(f"{one.site}: the reading from {span} is used again")
             else:
                 _check_resumed(place, at, now)
                 say(f"{one.site}: continues the reading that was started at {iso(at)}")
@@ -150,7 +150,7 @@ def _check_taken(place: Path, manifest: Manifest, asked: _Asked, now: float) -> 
     )
     _check_same(place, taken, asked)
     if abs(now - manifest.finished_at) > FRESH_S:
-        old = f"of {iso(manifest.finished_at)}, and one of more than {FRESH_S / 60:.0f} minutes ago is not compared"
+        old = f"of {iso(manifest.finished_at)}, but a reading older than {FRESH_S / 60:.0f} minutes is not compared"
         raise _refused(place, old)
 
 

@@ -137,7 +137,7 @@ def _outages(tools: Tools, run: str, services: Sequence[str]) -> tuple[str, dict
         outages = outages_of(journal, name)
     if not outages:
         raise DefinitionError(
-            f"run {name} is no uncontrolled fail-over that is in force", hint="`failover runs list` has them"
+            f"run {name} is not an uncontrolled fail-over that is in force", hint="`failover runs list` has all runs"
         )
     return name, outages
 

@@ -126,7 +126,7 @@ class Guard:
         or an inventory that is being edited, does not end it: the site would be left unguarded."""
         services = self._target.services
         names = ", ".join(services[:3]) + (f" and {len(services) - 3} more" if services[3:] else "")
-        self._report("guarding", f"guarding {self._target.site} for {names}; Ctrl-C ends it")
+        self._report("guarding", f"guarding {self._target.site} for {names}; Ctrl-C ends the guard")
         while True:
             code = self._code
             try:

@@ -240,16 +240,16 @@ def unknown_fields(one: Explained) -> list[str]:
 
 def _refuse(out: Path) -> None:
     if out.exists() or out.is_symlink():
-        raise DefinitionError(f"{out} is there already; it is not replaced", hint="name another file")
+        raise DefinitionError(f"{out} already exists and is not replaced", hint="name another file")
     if not out.parent.is_dir():
-        raise DefinitionError(f"{out.parent} is no directory", hint="make it, or name another file")
+        raise DefinitionError(f"{out.parent} is not a directory", hint="create it, or name another file")
 
 
 def _write(out: Path, data: bytes) -> None:
     try:
         write_private(out.parent, out.name, data + b"\n", replace=False)
     except FileExistsError as error:
-        raise DefinitionError(f"{out} is there already; it is not replaced", hint="name another file") from error
+        raise DefinitionError(f"{out} already exists and is not replaced", hint="name another file") from error
     except OSError as error:
         raise OutputLost(
             f"{out} cannot be written: {error.strerror}", hint="fix the cause, or name another file"

@@ -16,7 +16,7 @@ from orchestrator.operations.runs.lead import Request, begin_run, leading
 from orchestrator.operations.runs.plan import PlanRequest, make_plan
 from orchestrator.operations.runtime import Tools
 
-_ATTESTED = "kept away in the rehearsal's prelude"
+_ATTESTED = "clients are kept away in the rehearsal's prelude"
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,4 +40,4 @@ class LeadingPrelude:
             with leading(tools, journal, leadership, tell=tools.tell) as engine:
                 ended = engine.run()
         if ended.outcome is not ev.Outcome.DONE:
-            raise NotStarted(f"the prelude of the rehearsal, {runbook}, ended {ended.outcome}")
+            raise NotStarted(f"the prelude {runbook} of the rehearsal ended with the outcome {ended.outcome}")

@@ -105,7 +105,9 @@ def rehearsing(tools: Tools, request: RehearsalRequest) -> Iterator[Rehearsing]:
     if request.kind == "repair":
         see_roles(family)
     elif request.both_active:
-        raise DefinitionError("--both-active is how a repair starts", hint="leave it out, or rehearse repair")
+        raise DefinitionError(
+            "--both-active is only for the rehearsal of a repair", hint="leave it out, or rehearse repair"
+        )
     scene = make_scene(rehearsal, tools.registry, AdapterContext(tools.clock, tools.secrets, read_only=True))
     drill = [] if request.drill is None else [str(drill_file(request.drill, scene.drills))]
     faults = tuple(faults_for([*drill, *request.faults], scene.fitted))
@@ -157,7 +159,7 @@ def _unread(inventory: Inventory, pair: Pair, *, offline: bool) -> dict[str, str
     if offline:
         return dict.fromkeys(pair.sites, "--offline")
     typed = [name for name in pair.sites if asks_somebody(inventory.sites[name])]
-    return dict.fromkeys(typed, "its password would have to be typed")
+    return dict.fromkeys(typed, "an operator would have to type its password")
 
 
 def _scene_maker(family: str) -> MakeScene:

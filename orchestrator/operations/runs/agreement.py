@@ -49,7 +49,7 @@ def what_is_asked(tools: Tools, name: str, run: Run, created: ev.RunCreated, *, 
     plan = run.plan if sought is None else asked_about(run.plan, sought)
     marker = "SIMULATED  " if plan.simulated else ""
     requester = plan.approval.requester if plan.approval is not None else created.account
-    yield f"{marker}run {name}: {plan.runbook.runbook}, planned by {called(created)}, asked for by {requester}"
+    yield f"{marker}run {name}: {plan.runbook.runbook}, planned by {called(created)}, requested by {requester}"
     yield f"  {plan.runbook.summary}"
     for side, site in (("source", plan.source), ("target", plan.target)):
         yield from _site_lines(side, plan.inventory.sites[site])
@@ -104,9 +104,9 @@ def _site_lines(side: str, site: Site) -> Iterator[str]:
 def _procedure_lines(plan: ev.Plan, version: str) -> Iterator[str]:
     shipped, name = shipped_like(plan.runbook), plan.runbook.runbook
     if version != VERSION:
-        yield f"  planned by version {version} of this program; this is {VERSION}"
+        yield f"  planned by version {version} of this program; this machine has version {VERSION}"
     if shipped is None:
-        yield f"  AN OWN PROCEDURE: nothing that is shipped is called {name}"
+        yield f"  NOT A SHIPPED PROCEDURE: no shipped runbook has the name {name}"
         return
     found = _differences(plan, shipped)
     if not found:
@@ -152,7 +152,7 @@ def _commands(tools: Tools, plan: ev.Plan, *, whole: bool) -> Iterator[str]:
                 yield from _on_decided(tools, plan, lane.service, step)
     if len(lanes) > len(shown):
         rest = counted(len(lanes) - len(shown), "more service")
-        yield f"  and {rest}, the same steps: `failover approve --show` has them all"
+        yield f"  and {rest} with the same steps: `failover approve --show` shows them all"
 
 
 def _word(command: CommandAhead) -> str:
@@ -165,7 +165,7 @@ def _on_items(step: Step) -> Iterator[str]:
     """The action of a step on each of the items that are listed when the step starts."""
     assert step.do is not None  # by the runbook's model
     choices = " or ".join(step.decide.choices) if step.decide is not None else "as decided"
-    yield f"       {'each':<9} {step.do.action}, once for each that is listed then: {choices}"
+    yield f"       {'each':<9} {step.do.action}, once for each item that is listed then: {choices}"
 
 
 def _on_decided(tools: Tools, plan: ev.Plan, service: str, step: Step) -> Iterator[str]:
@@ -204,15 +204,15 @@ def _left_open(plan: ev.Plan) -> Iterator[str]:
         return
     is_signed = plan.approval is not None and plan.approval.signed
     who = "the leader of the run, alone" if not is_signed else "the leader of the run"
-    yield f"  left open; answered by {who}:"
+    yield f"  open questions, answered by {who}:"
     for gate, choices in questions.items():
         yield f"    {gate}: {' / '.join(choices)}"
     if is_signed:
         grave = [choice for choice in sorted(GRAVE) if any(choice in choices for choices in questions.values())]
         yield (
-            f"    but {', '.join(grave)}: only with another approver"
+            f"    these answers need another approver: {', '.join(grave)}"
             if grave
-            else "    none of them gives anything up"
+            else "    none of these answers needs another approver"
         )
 
 
@@ -223,11 +223,12 @@ def _terms(plan: ev.Plan, run: Run) -> Iterator[str]:
     else:
         glass = "--break-glass is allowed" if rule.break_glass else "--break-glass is not allowed"
         worth = (
-            "words count that an approver of this machine's policy has signed"
+            "an approval counts only if an approver of this machine's policy has signed it"
             if rule.signed
-            else "a second pair of eyes: approvals are not signed, and prove nothing"
+            else "approvals are not signed, so they prove nothing"
         )
-        people = f"{counted(rule.needed, 'other person', 'other people')} within {format_duration(rule.within)}"
+        people = counted(rule.needed, "other person", "other people")
+        people = f"approval by {people} within {format_duration(rule.within)}"
         yield f"  {people}; {glass}; {worth}"
     yield f"  plan {plan.digest}"
     if sought is not None:

@@ -24,8 +24,8 @@ from orchestrator.operations.runtime import Tools, checked_text
 
 Word = Literal["approve", "deny", "break-glass"]
 HOW_TO_SIGN = (
-    "`failover runs keygen` makes a key; its public half (`failover runs keygen --public`) belongs into "
-    f"{POLICY_FILE} of the machines that lead runs"
+    "`failover runs keygen` makes a key; add its public half (`failover runs keygen --public`) to "
+    f"{POLICY_FILE} on the machines that lead runs"
 )
 
 
@@ -78,8 +78,8 @@ def _dropped(count: int, needed: int) -> str:
     policies = "an approval policy" if count == 1 else f"{count} approval policies"
     people = counted(needed, "person has", "people have")
     return (
-        f"these services had {policies} that this inventory does not have: {people} to agree, and when they do, what "
-        "this inventory says holds"
+        f"these services had {policies} that this inventory does not have; {people} to agree, and after that the "
+        "policies of this inventory apply"
     )
 
 
@@ -92,8 +92,8 @@ def terms_of(approvers: Approvers, plan: ev.Plan, requester: str) -> ev.Approval
     rule = plan.approval
     if rule is not None and rule.signed and approvers.policy is None:
         raise NotStarted(
-            f"this run takes approvals that are signed, and this machine has no approval policy in {POLICY_FILE}",
-            hint="resume it where that policy is, or have it installed here; `failover abort` needs no approval",
+            f"this run needs signed approvals, but this machine has no approval policy in {POLICY_FILE}",
+            hint="resume on a machine with that policy, or install the policy here; `failover abort` needs no approval",
         )
     demands = approvers.demands_on(plan)
     if not demands:
@@ -116,17 +116,18 @@ def _within(text: str) -> float:
     except ValueError as error:
         raise DefinitionError(f"--approve-within: {error}") from error
     if typed <= 0:
-        raise DefinitionError("--approve-within: an approval takes time")
+        raise DefinitionError("--approve-within must be longer than 0 seconds")
     return typed
 
 
 def _see_glass(rule: ev.ApprovalRule, reason: str) -> None:
     if not rule.break_glass:
         raise DefinitionError(
-            "the approval policy does not allow --break-glass", hint="leave --break-glass out, and wait"
+            "the approval policy does not allow --break-glass",
+            hint="leave --break-glass out, and wait for the approval",
         )
     if not checked_text(reason, "--break-glass").strip():
-        raise DefinitionError("--break-glass is recorded with its reason; please give one")
+        raise DefinitionError("--break-glass needs a reason, because the reason is recorded")
 
 
 def word_on(tools: Tools, run: str, digest: str, word: Word, reason: str) -> ApprovalRequest:
@@ -181,7 +182,7 @@ def see_that_it_counts(tools: Tools, name: str, run: Run, request: ApprovalReque
         signer = request.by  # the process that leads the run knows the approvers; this machine does not
     events = record_vote(run.plan, run.approvals, request, tools.clock.now(), signer=signer)
     if not events:
-        raise DefinitionError(f"run {name} waits for no approval", hint=f"see `failover runs show {name}`")
+        raise DefinitionError(f"run {name} does not wait for an approval", hint=f"see `failover runs show {name}`")
     if isinstance(events[0], ev.ApprovalRefused):
         hint = HOW_TO_SIGN if rule is not None and rule.signed and not signer else f"see `failover runs show {name}`"
         raise DefinitionError(events[0].why, hint=hint)

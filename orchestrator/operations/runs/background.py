@@ -49,7 +49,7 @@ def begin(tools: Tools, request: Request, say: Callable[[str], None]) -> InBackg
     if any(asks_somebody(site) for site in plan.inventory.sites.values()):
         raise DefinitionError(
             "--no-wait leaves the run to a process without a terminal, which cannot ask for a password",
-            hint="name the secrets by env or file in the inventory, or wait for the end",
+            hint="name the secrets by env or file in the inventory, or leave --no-wait out",
         )
     with closing(tools.journal()) as journal:
         lease = begin_run(tools, journal, replace(request, plan=plan)).held.lease
@@ -61,13 +61,13 @@ def begin(tools: Tools, request: Request, say: Callable[[str], None]) -> InBackg
         if row.epoch == lease.epoch:
             raise JournalUnavailable(
                 f"the process that should lead run {lease.run} ended with exit code {leader.returncode}; see {log}",
-                hint=f"nothing was sent; fix the cause, and then: failover resume {lease.run}",
+                hint=f"nothing was sent; fix the cause, then run: failover resume {lease.run}",
             )
     return InBackground(lease.run, plan, log)
 
 
 def _log_file(tools: Tools, run: str) -> Path:
-    hint = f"run {run} is started: failover resume {run}"
+    hint = f"run {run} was recorded; continue it with: failover resume {run}"
     try:
         path = tools.folder("logs") / f"{run}.log"
     except JournalUnavailable as error:

@@ -29,7 +29,7 @@ _MISSING = object()
 def _at(one: Mapping[str, Any], other: Mapping[str, Any], key: str, place: str) -> Iterator[str]:
     before, after = one.get(key, _MISSING), other.get(key, _MISSING)
     if after is _MISSING:
-        yield f"{place}: left out here: {_told(before)}"
+        yield f"{place}: missing here: {_told(before)}"
     elif before is _MISSING:
         yield f"{place}: only here: {_told(after)}"
     else:

@@ -42,20 +42,19 @@ def see_answered(plan: ev.Plan) -> None:
 # By gate: the error if the gate is not answered in advance, and how to answer it.
 _UNANSWERED = {
     "data-loss": (
-        "no operator accepts that messages are missing at the target: the link is asynchronous, so its recovery point is "
-        "not zero",
+        "the link is asynchronous, so messages may be missing at the target; an operator must accept this loss",
         "add --accept-loss 'who decided it, and why'",
     ),
     _UNFENCED: (
-        "no operator attests that clients are kept away from the failed site",
-        "add --attest 'how it is fenced, who did it', or --reason 'why to continue without a fence'",
+        "an operator must attest that clients are kept away from the failed site",
+        "add --attest 'how the site is fenced, and by whom', or --reason 'why to continue without a fence'",
     ),
     "leave-behind": (
-        "no operator accepts that queued messages stay at the failed site",
+        "an operator must accept that queued messages stay at the failed site",
         "add --reason 'why'",
     ),
     "bootstrap": (
-        "no operator attests that the instance is empty and set to bootstrap",
-        "add --attest 'what was done with its files, who did it'",
+        "an operator must attest that the instance is empty and set to bootstrap",
+        "add --attest 'what was done with the files of the instance, and by whom'",
     ),
 }

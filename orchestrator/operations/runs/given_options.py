@@ -36,9 +36,11 @@ def _meant(offered: Offered, family: str, given: Given) -> Sequence[MoveOption]:
         mine = [option for name, option in offered[flag] if family in ("", name)]
         if not mine:
             names = " and ".join(name for name, _ in offered[flag])
-            raise DefinitionError(f"{flag} is an option of {names}; this pair is of {family}", hint="leave it out")
+            raise DefinitionError(
+                f"{flag} is an option of {names}, but this pair is of the family {family}", hint="leave it out"
+            )
         if mine[0].values and given[flag] not in mine[0].values:
-            raise DefinitionError(f"{flag} is one of: {', '.join(mine[0].values)}")
+            raise DefinitionError(f"{flag} must be one of: {', '.join(mine[0].values)}")
         if mine[0].needs and mine[0].needs not in given:
             needed = mine[0].needs
             raise DefinitionError(f"{flag} answers a question that is only asked with {needed}", hint=f"add {needed}")
@@ -97,7 +99,7 @@ def as_asked(policy: ev.Policy, runbook: Runbook) -> ev.Policy:
             if alike not in asked:
                 raise DefinitionError(
                     f"{option} answers a question that {runbook.runbook} never asks",
-                    hint=f"leave it out; what it asks while it waits: {', '.join(sorted(asked)) or 'nothing'}",
+                    hint=f"leave it out; the runbook asks while it waits: {', '.join(sorted(asked)) or 'nothing'}",
                 )
             on_gate[alike] = on_gate.pop(gate)
     return policy.model_copy(update={"on_gate": on_gate})
@@ -110,7 +112,8 @@ def _decided(
     gate, flag = option.decides, option.flag
     if value == "ask" and not attended:
         raise DefinitionError(
-            f"{flag} ask, and there is no operator to ask", hint=f"{flag} revert, or a file of decisions"
+            f"{flag} ask needs an operator, but no operator can answer",
+            hint=f"use {flag} revert, or a file of decisions",
         )
     if value in ("stop", "revert"):
         return {gate: "stop" if value == "stop" else "revert"}, {}
@@ -120,7 +123,7 @@ def _decided(
 def _choice(gate: str, text: str) -> Choice:
     choices: Mapping[str, Choice] = {"wait": "wait", "revert": "revert", "escalate": "escalate"}
     if text not in choices:
-        raise DefinitionError(f"{text!r} is no answer to {gate}", hint=f"one of: {', '.join(choices)}")
+        raise DefinitionError(f"{text!r} is not a valid answer to {gate}", hint=f"one of: {', '.join(choices)}")
     return choices[text]
 
 

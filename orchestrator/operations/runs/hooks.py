@@ -48,10 +48,10 @@ def dropped_of(tools: Tools, outbox: Outbox, run: str, hook: str | None) -> list
     the run, ``DefinitionError`` for an unknown hook."""
     known = [one.name for one in outbox.plan(run).inventory.hooks]
     if hook is not None and hook not in known:
-        hint = f"it has: {', '.join(known)}" if known else "it has none"
+        hint = f"the run has: {', '.join(known)}" if known else "the run has no hooks"
         raise DefinitionError(f"run {run} has no hook that is called {hook!r}", hint=hint)
     if outbox.is_led(run, tools.clock.now()):
-        raise LeaseHeld(f"a process leads run {run}, and delivers to its hooks itself", hint="wait for its end")
+        raise LeaseHeld(f"a process leads run {run} and still delivers its events", hint="wait until the run ends")
     return list(drop(outbox, run, hook))
 
 
@@ -72,13 +72,13 @@ def telling(hooks: Hooks, journal: Journal, run: str, tell: Callable[[str], obje
     hooks.finish(END_WITHIN)
     with suppress(KeyboardInterrupt):
         if not hooks.wait(_SAY_AFTER):
-            tell(f"waiting up to {END_WITHIN:.0f}s for hooks; Ctrl-C ends that, and nothing is lost")
+            tell(f"waiting up to {END_WITHIN:.0f}s for hooks; Ctrl-C ends this wait, and no event is lost")
             hooks.wait(END_WITHIN - _SAY_AFTER)
     hooks.halt()
     with suppress(JournalError):  # the end of the run is reported already, and matters more
         for left in owed(outbox, run):
             left = replace(left, failed=left.failed or hooks.ended_by(left.hook))
-            tell(f"{owed_words(left)}; later: failover hooks flush {run}")
+            tell(f"{owed_words(left)}; deliver later with: failover hooks flush {run}")
 
 
 def owed_words(left: Owed) -> str:

@@ -54,7 +54,7 @@ def _refuse_another_request(key: str, used: UsedKey, first: ev.Plan, asked: Mapp
     differs = f"{', '.join(found[:-1])} and {found[-1]}" if found[1:] else found[0]
     raise DefinitionError(
         f"the key {key!r} was used for another request: run {used.run}, {first.runbook.runbook}, "
-        f"{first.source} to {first.target}, {services}; this one differs in {differs}",
+        f"{first.source} to {first.target}, {services}; this request differs in {differs}",
         hint="this idempotency key already belongs to another request; use a new key",
     )
 

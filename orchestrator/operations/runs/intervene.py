@@ -70,7 +70,7 @@ def ask_for_abort(tools: Tools, journal: Journal, name: str, asked: ev.AbortAske
     is_answered = all(has_answered(lane) for lane in report.lanes)
     if not is_answered and not is_led(row, now):
         return None
-    waits = f"it was asked of {leader(row, now)}, which leads the run and has not answered yet"
+    waits = f"the abort was requested from {leader(row, now)}, which leads the run and has not answered yet"
     verdict = verdict_on_abort(report, "" if is_answered else waits)
     return Answered(verdict, verdict.text or f"aborted: {report.outcome}")
 
@@ -124,7 +124,7 @@ def _signed(
     signer = approvers.account_of(signature.get("key", ""))
     why = alone(run.plan, run.approvals, decision.choice, signer)
     if why and approvers.policy is not None:
-        raise DefinitionError(why, hint=f"from an account of theirs: failover decide …; {HOW_TO_SIGN}")
+        raise DefinitionError(why, hint=f"another approver must run failover decide …; {HOW_TO_SIGN}")
     return request.model_copy(update=signature)
 
 
@@ -137,16 +137,18 @@ def _asked(name: str, run: Run, decision: Decision) -> list[str]:
             continue
         if decision.choice not in question.choices:
             choices = ", ".join(question.choices)
-            raise DefinitionError(f"{decision.choice!r} is no answer to {decision.gate}", hint=f"one of: {choices}")
+            raise DefinitionError(
+                f"{decision.choice!r} is not a valid answer to {decision.gate}", hint=f"one of: {choices}"
+            )
         asked.append(lane.service)
     if not asked or set(decision.services) - set(asked):
         items = [gate.item for lane in run.lanes.values() for gate in lane.gates if gate.gate == decision.gate]
         if decision.item is None and (keys := [item for item in items if item is not None]):
-            sentence = f"{decision.gate} asks about one transaction at a time, and --item says which"
+            sentence = f"{decision.gate} asks about one transaction at a time; name the transaction with --item"
             raise DefinitionError(
                 sentence, hint=f"--item {' or '.join(keys[:_ITEMS])}; see `failover runs show {name}`"
             )
-        raise DefinitionError(f"no such question is open in run {name}", hint=f"see `failover runs show {name}`")
+        raise DefinitionError(f"this question is not open in run {name}", hint=f"see `failover runs show {name}`")
     return asked
 
 

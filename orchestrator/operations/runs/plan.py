@@ -49,7 +49,7 @@ def make_plan(tools: Tools, request: PlanRequest) -> ev.Plan:
     for name in pair.sites:
         shared = tools.registry.shared(inventory.sites[name], pair.services)
         if shared:
-            hint = "list them as one service, or give each a separate instance"
+            hint = "list these services as one service, or give each service a separate instance"
             raise DefinitionError(shared, hint=hint)
     definition = _runbook(tools, runbook, inventory, source, target)
     parts = (part for name in pair.sites for part in inventory.sites[name].parts)

@@ -130,7 +130,9 @@ def restore_plan(tools: Tools, request: RestoreRequest) -> ev.Plan:
 def failback_plan(tools: Tools, request: FailbackRequest) -> ev.Plan:
     """The plan that gives activity back. Raises ``DefinitionError``, or ``NotStarted`` if it must not start now."""
     if request.accept_risk is not None and request.attest is not None:
-        raise DefinitionError("--attest says that it is safe, --accept-risk that it is not: give one of them")
+        raise DefinitionError(
+            "--attest says that the fail-back is safe, but --accept-risk says that it is not; give only one of them"
+        )
     policy = _policy(tools, request, options_meant(_family(tools, request), "failback", request.given))
     why = request.attest or request.accept_risk
     if why is not None:

@@ -34,7 +34,9 @@ def unfenced_answers(
     site is reached, in place of its fence; None: the site is not reached. Raises ``DefinitionError`` if both are
     given."""
     if attest is not None and reason is not None:
-        raise DefinitionError("--attest says that it is fenced, --reason that it is not: give one of them")
+        raise DefinitionError(
+            "--attest says that the site is fenced, but --reason says that it is not; give only one of them"
+        )
     if reason is not None and accepts is not None:
         return accepts
     return {"unfenced": "attest"} if attest is not None else {"unfenced": "waive"} if reason is not None else {}
@@ -158,10 +160,10 @@ def with_outage(tools: Tools, plan: ev.Plan, *, acting: str, at: float | None, s
         )
         if is_compared and RISK_GATE not in plan.policy.on_gate:
             raise NotStarted(
-                f"{error}, so the record does not show that it is safe to go back",
-                hint="see `failover runs verify`; to fail back anyway, by name: --accept-risk 'who agreed, and why'",
+                f"{error}, so the record does not show that it is safe to fail back",
+                hint="see `failover runs verify`; to fail back anyway: --accept-risk 'who agreed, and why'",
             ) from error
-        notes = (*notes, f"nothing is taken from the record of the fail-over: {error}")
+        notes = (*notes, f"the record of the fail-over cannot be used: {error}")
     outage = outage_of_all(known, stated_at=at, spool_lost=spool_lost, now=tools.clock.now())
     return plan.model_copy(update={"outage": outage, "notes": notes})
 
@@ -187,8 +189,8 @@ def see_one_active(tools: Tools, plan: ev.Plan, began: float) -> None:
     if found:
         how = one_active(plan.runbook.family, typed(found[0]), plan.target, plan.source, both=True)
         raise NotStarted(
-            f"{', '.join(found)}: both sites are active, and no fail-over to {plan.target} is on record that made it so",
-            hint=f"{how}; then restore the other one",
+            f"{', '.join(found)}: both sites are active, but no fail-over to {plan.target} on record explains that",
+            hint=f"{how}; then restore the other site",
         )
 
 
@@ -208,7 +210,7 @@ def see_comparable(tools: Tools, plan: ev.Plan) -> None:
             adapters = ", ".join(part.adapter for part in site.parts)
             raise DefinitionError(
                 f"no adapter of {site.name} ({adapters}) reads {reading}, so this program cannot show that it is safe to "
-                "go back",
+                "fail back",
                 hint="--attest 'who compared both sites, how, when', --evidence REPORT, or --accept-risk 'why'",
             )
 
@@ -221,7 +223,7 @@ def with_evidence(tools: Tools, plan: ev.Plan, path: Path, fresh_s: float) -> ev
     from pipeline.evidence import Return, load_evidence, objections, statement
 
     if RISK_GATE in plan.policy.on_gate:
-        raise DefinitionError("--evidence shows that it is safe; --attest and --accept-risk go without: give one")
+        raise DefinitionError("give only one of --evidence, --attest and --accept-risk")
     path = path / "report.json" if path.is_dir() else path
     report = load_evidence(path)
     wanted = Return(
@@ -234,13 +236,13 @@ def with_evidence(tools: Tools, plan: ev.Plan, path: Path, fresh_s: float) -> ev
     )
     found = objections(report, wanted, now=tools.clock.now(), fresh_s=fresh_s)
     if found:
-        hint = "take it now: --evidence take; or take both snapshots again with --run, and reconcile them"
+        hint = "take new evidence now: --evidence take; or take both snapshots again with --run, and reconcile them"
         if {one.code for one in found} == {"evidence-verdict"}:
             hint = (
-                "once that is consumed or explained, take both snapshots again; or fail back anyway, by name: "
+                "after these messages are consumed or explained, take both snapshots again; to fail back anyway: "
                 "--accept-risk 'who agreed, and why'"
             )
-        raise NotStarted(f"{path} is no evidence: {'; '.join(one.message for one in found)}", hint=hint)
+        raise NotStarted(f"{path} is not valid evidence: {'; '.join(one.message for one in found)}", hint=hint)
     policy = accepting(plan.policy, {RISK_GATE: "accept"}, statement(report, path.name))
     return plan.model_copy(update={"policy": policy})
 

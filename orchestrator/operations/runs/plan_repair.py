@@ -134,8 +134,8 @@ def _to_repair(ends: Mapping[str, tuple[_End, _End]], *, everything: bool) -> tu
     for service, both in ends.items():
         if any(end.role is None for end in both):
             raise NotStarted(
-                f"{service}: {_in_words(both)}, so it is unknown what is to be repaired",
-                hint="wait until both sites report their roles (`failover status`); a site that is lost: `failover "
+                f"{service}: {_in_words(both)}, so it is unknown which repair is needed",
+                hint="wait until both sites report their roles (`failover status`); if a site is lost, use `failover "
                 "uncontrolled`",
             )
     found = {service: _RUNBOOKS.get(tuple(end.role for end in both)) for service, both in ends.items()}
@@ -151,7 +151,7 @@ def _to_repair(ends: Mapping[str, tuple[_End, _End]], *, everything: bool) -> tu
     if all(kinds.values()):
         raise NotStarted(
             f"{', '.join(kinds[NONE_ACTIVE])}: no active site; {', '.join(kinds[BOTH_ACTIVE])}: two active sites",
-            hint="one run repairs one of the two: name the services, the ones with two active sites first",
+            hint="one run makes only one kind of repair: name the services; repair those with two active sites first",
         )
     [(runbook, services)] = [(runbook, services) for runbook, services in kinds.items() if services]
     return runbook, tuple(services)
@@ -163,7 +163,7 @@ def _notes(ends: Mapping[str, tuple[_End, _End]], services: Sequence[str], at: f
         yield f"{service}: {_in_words(ends[service])} (read at {iso(at)})"
     well = [service for service in ends if service not in services]
     if well:
-        yield f"left out, since one site of each is active: {', '.join(well)}"
+        yield f"left out, because these services have one active site: {', '.join(well)}"
 
 
 def _in_words(ends: tuple[_End, _End]) -> str:

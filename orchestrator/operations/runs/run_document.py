@@ -60,8 +60,8 @@ def document_of(row: RunRow, run: Run, report: RunReport, now: float) -> RunDocu
     more: dict[str, object] = {"led": led, "last_led_by": host, "last_heard_at": iso(heard), "questions": questions}
     if not led and report.outcome is None and report.status != "paused":
         text = (
-            f"INTERRUPTED since {iso(heard)}: no process leads the run; {host} led it last. What the sites do since then "
-            "was not read"
+            f"INTERRUPTED since {iso(heard)}: no process leads the run; {host} was the last leader. The sites were not "
+            "read since then"
         )
         gone = Alarm(kind="interrupted", services=tuple(lane.service for lane in report.lanes), text=text)
         lanes = tuple(_until_now(lane, now - run.last_at) for lane in report.lanes)

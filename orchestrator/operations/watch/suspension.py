@@ -55,7 +55,9 @@ class Suspender:
         """Start and lead the run. An error is reported, and the suspension is retried later. A run that already has the
         service is reported once. Returns whether an operator paused the run, which ends the watch."""
         self._tried_at[service] = now
-        reason = f"the queue is {seen.percent_full or 0.0:.0f}% full, --suspend-at {self._request.suspend_at:g}%"
+        reason = (
+            f"the queue is {seen.percent_full or 0.0:.0f}% full, and --suspend-at is {self._request.suspend_at:g}%"
+        )
         try:
             plan = self._plan(service, reason)
             in_the_way, before = held(self._tools, plan), self._in_the_way.get(service, "")
@@ -82,7 +84,7 @@ class Suspender:
             report, sentence, hint = stopped_in(self._tools, plan, since)
         except FailoverError as error:
             self.exit_code = error.exit_code
-            return f"stopped in the suspension of {plan.services[0]}: {error}", error.hint
+            return f"the watch was stopped in the suspension of {plan.services[0]}: {error}", error.hint
         self.exit_code = self.exit_code if report is None else report.exit_code
         return sentence, hint
 
@@ -113,7 +115,9 @@ def held(tools: Tools, plan: ev.Plan) -> LeaseHeld | None:
         if run is None:
             return None
         if is_led(journal.row(run), tools.clock.now()):
-            return LeaseHeld(f"{service} belongs to run {run}, which is led", hint=f"see `failover runs show {run}`")
+            return LeaseHeld(
+                f"{service} belongs to run {run}, which a process leads", hint=f"see `failover runs show {run}`"
+            )
         is_own = build(journal.records(run)).runbook == plan.runbook.runbook
     whose = f"the suspension of {service}, run {run}," if is_own else f"{service} belongs to run {run}, which"
     return LeaseHeld(f"{whose} is unfinished, and no process leads it", hint=_ways_on(run))
@@ -125,15 +129,19 @@ def stopped_in(tools: Tools, plan: ev.Plan, since: float) -> tuple[RunReport | N
     [service] = plan.services
     report = _started(tools, plan, since)
     if report is None:
-        return None, f"stopped before the suspension of {service} started: nothing was changed", _CHECK
-    it = f"stopped in the suspension of {service}: run {report.run}"
+        return None, f"the watch was stopped before the suspension of {service} started; nothing was changed", _CHECK
+    it = f"the watch was stopped in the suspension of {service}: run {report.run}"
     if report.outcome is None:
         return report, f"{it} is unfinished", f"{_ways_on(report.run)}\n{_CHECK}"
-    return report, f"{it} had ended, {report.outcome}", f"see `failover runs show {report.run}`\n{_CHECK}"
+    return (
+        report,
+        f"{it} had ended with the outcome {report.outcome}",
+        f"see `failover runs show {report.run}`\n{_CHECK}",
+    )
 
 
 def _ways_on(run: str) -> str:
-    return f"resume it: `failover resume {run}`; or abort it: `failover abort {run}`"
+    return f"resume the run: `failover resume {run}`; or abort it: `failover abort {run}`"
 
 
 def _started(tools: Tools, plan: ev.Plan, since: float) -> RunReport | None:

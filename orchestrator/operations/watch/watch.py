@@ -26,7 +26,7 @@ from orchestrator.operations.watch.facets import FacetWatch
 from orchestrator.operations.watch.request import Keeper, Listener, TargetRead, WatchRequest, WatchResult
 from orchestrator.operations.watch.suspension import Suspender
 
-_WHICH = "see `failover status`; two standby or two active sites of a service: `failover repair`; or name it: --site"
+_WHICH = "see `failover status`; `failover repair` is for two standby or two active sites; or name a site: --site"
 
 
 def watch_of(
@@ -49,7 +49,9 @@ def watch_of(
         if request.keeps_samples:
             raise not_offered(family.name, "--readings", lambda one: one.watch() is not None)
         if request.site is not None:
-            raise DefinitionError(f"both sites of the family {family.name} are watched", hint="leave --site out")
+            raise DefinitionError(
+                f"a watch of the family {family.name} always reads both sites", hint="leave --site out"
+            )
         return FacetWatch(tools, inventory, pair, family, services, request.interval_s, listener)
     watched = Watched(tools, inventory, pair, family, part, tuple(services))
     sites = watched.sites(request.site)
@@ -63,7 +65,7 @@ def _no_suspension(family: str, part: WatchPart | None) -> DefinitionError:
         return not_offered(
             family, "--suspend-at", lambda one: (own := one.watch()) is not None and bool(own.suspends)
         )
-    hint = "leave --suspend-at out; `failover watch` says how long there is room, and what helps"
+    hint = "leave --suspend-at out; `failover watch` shows how long there is room, and what to do"
     return DefinitionError(part.no_suspension, hint=hint)
 
 
@@ -94,7 +96,7 @@ class Watched:
         serving = [name for name, found in zip(self.pair.sites, active, strict=True) if found]
         if len(serving) == 1:
             return serving
-        what = "both sites serve some of them" if serving else "neither site says that it is active"
+        what = "both sites serve some of these services" if serving else "neither site reports that it is active"
         raise NotStarted(f"{what}: {', '.join(self.services)}", hint=_WHICH)
 
     def _serves_any(self, site: Site) -> bool:

@@ -46,7 +46,7 @@ def _appended_anywhere(_: Any) -> Any:
 
 
 _SILENCE = """raise Forbidden(
-                f"whether run {self.run} is still ours is not known, so the command was not sent: {error}"
+                f"it is unknown whether this process still leads run {self.run}, so the command was not sent: {error}"
             ) from error"""
 
 PERMIT = (
