@@ -137,7 +137,7 @@ class CommandSender:
                     )
                 if self._is_halted():
                     raise HookFailed(
-                        "the command was stopped, because the program that runs it is ending", cause="cut off"
+                        "the command was cut off, because the program that runs it is ending", cause="cut off"
                     )
                 for key, _ in selector.select(_LOOK_EVERY):
                     if key.fileobj is process.stdin:

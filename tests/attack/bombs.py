@@ -305,7 +305,7 @@ def _reveal(path: Path) -> None:
 def _known(path: Path) -> None:
     """A file of host keys that cannot be read holds none."""
     expected = expected_of(Device(name="ny1", address="ny1"), str(path))
-    assert not expected.keys and "no ordinary file" in expected.remark
+    assert not expected.keys and "not an ordinary file" in expected.remark
 
 
 def _admin(body: bytes) -> None:

@@ -34,7 +34,7 @@ def test_a_directory_that_others_can_write(shell: Shell, monkeypatch: pytest.Mon
     (shell.folder / "shared").chmod(mode)
     named(shell, monkeypatch, shell.folder / "shared" / "named.sqlite")
     ended = shell.move()
-    assert (ended.code, "in a directory that others can write" in ended.complaint) == (2, True)
+    assert (ended.code, "other accounts can write to the directory" in ended.complaint) == (2, True)
     assert "PostgreSQL" in ended.hint
     assert list((shell.folder / "shared").iterdir()) == []
 

@@ -186,7 +186,7 @@ def test_an_answer_to_which_of_the_questions() -> None:
     """Law: where a question is about single transactions, an answer without one is refused with what to add."""
     gate = ev.GateOpened(gate="xa", step="xa", choices=("commit",), unattended="stop", why="w", item="1-02-03")
     run = Run(a_plan(), lanes={"Trading": Lane("Trading", gates=(gate,))})
-    with pytest.raises(DefinitionError, match="--item says which") as refused:
+    with pytest.raises(DefinitionError, match="name the transaction with --item") as refused:
         _asked("R", run, Decision(gate="xa", choice="commit", services=(), item=None, reason="r"))
     assert refused.value.hint.startswith("--item 1-02-03;")
 

@@ -87,7 +87,7 @@ def test_undecided_transactions_show_both_ways(shell: Shell) -> None:
         assert ("decided", f"delete-transaction xid {xid}") in conditional
     assert not any(xid in line for _, line in changes(ended) for xid in XIDS)
     text = shell("controlled", "--vpn", VPN, "--dry-run").out
-    assert f"decision needed: {XIDS[0]}, {XIDS[1]}" in text
+    assert f"a decision is needed: {XIDS[0]}, {XIDS[1]}" in text
 
 
 def test_what_holds_now_is_checked_now(shell: Shell) -> None:

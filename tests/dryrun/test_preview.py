@@ -139,10 +139,10 @@ def test_items_as_they_are_decided(pair: ScriptedPair) -> None:
     sends = [(one.when, one.line) for one in step(lane, "transactions").commands if one.purpose == "change"]
     assert sends[0] == ("", "Trading 1-a-b rollback")
     assert sends[1:] == [("commit", "Trading 1-a-c commit"), ("rollback", "Trading 1-a-c rollback")]
-    assert step(lane, "transactions").notes == ("prepared now, decision needed: 1-a-c",)
+    assert step(lane, "transactions").notes == ("prepared now, and a decision is needed: 1-a-c",)
     deletes = [(one.when, one.line) for one in step(lane, "delete-at-target").commands if one.purpose == "change"]
     assert deletes == [("", "Trading 1-a-b"), ("decided", "Trading 1-a-c")]
-    assert step(lane, "delete-at-target").notes == ("only those that are still listed after 5s",)
+    assert step(lane, "delete-at-target").notes == ("only items that are still listed after 5s",)
 
 
 def test_no_items_now(pair: ScriptedPair) -> None:
@@ -265,7 +265,7 @@ def test_a_wait_with_conditions(pair: ScriptedPair) -> None:
         "hold": "10s",
     }
     one = step(looked(pair, a_plan(wait)), "lost")
-    assert one.notes == ("ends in failure if ny: role active or standby", "must hold for 10s")
+    assert one.notes == ("the step fails if ny: role active or standby", "must hold for 10s")
     assert [(check.text, check.holds, check.later) for check in one.checks] == [
         ("ny: role active", False, False),
         ("ny: messages at most 10", None, True),

@@ -77,7 +77,7 @@ BASE = ledger.LEDGER
 @pytest.mark.parametrize(
     ("family", "law", "detail"),
     [
-        (replace(BASE, name="other"), "An adapter speaks", "no installed adapter has `family = 'other'`"),
+        (replace(BASE, name="other"), "An installed adapter", "no installed adapter has `family = 'other'`"),
         (
             replace(ledger.LEDGER, readings={"loose": Loose}),
             "Each facet names",

@@ -81,7 +81,7 @@ def test_no_site_is_opened() -> None:
     """Law: at a site that does not serve nothing is closed, and nothing is opened beside its mate."""
     verdicts, serves = simulated("redis", "nj")
     assert set(outcomes(verdicts).values()) == {"not checked"}
-    assert any("starts where serves: true" in why for why in verdicts[0].details)
+    assert any("can start only if a reading shows serves: true" in why for why in verdicts[0].details)
     assert serves
 
 

@@ -145,5 +145,5 @@ def test_a_command_of_a_backlog_is_cut_off(
     record(journal, clock, plan_with(hook), "one").add(ev.StepDone(step="a"))
     office = an_office(path, SystemClock())
     [done] = flush(office, outbox, skip=nobody, may_go_on=lambda: not started.exists())
-    assert (done.delivered, done.failed.partition(",")[0]) == (0, "cut off")
+    assert (done.delivered, done.failed.partition(",")[0]) == (0, "the command was cut off")
     assert [one.events for one in owed(outbox)] == [1]

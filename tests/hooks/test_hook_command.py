@@ -132,7 +132,7 @@ def test_a_command_that_never_ends_is_killed_with_its_children(tmp_path: Path) -
     path = tmp_path / "pids"
     text = f"echo waiting; sleep 600 & echo $$ $! > {path}; wait"
     failure = failure_of(a_sender("sh", "-c", text, timeout_s=1.0))
-    assert str(failure) == "no end within 1s: waiting"
+    assert str(failure) == "the command did not end within 1s: waiting"
     pids = [int(word) for word in path.read_text().split()]
     assert all(map(ends, pids))
 
@@ -166,7 +166,7 @@ def test_one_that_cannot_be_killed_holds_nothing_up(tmp_path: Path, is_cut_off: 
     try:
         failure = failure_of(sender)
         assert failure.cause == LEFT
-        assert str(failure).startswith("cut off" if is_cut_off else "no end within 5s")
+        assert str(failure).startswith(f"the command {'was cut off' if is_cut_off else 'did not end within 5s'}")
         assert str(failure).endswith(f"; process {stuck[0]} cannot be ended")
         again = failure_of(sender)
         assert (again.cause, str(again)) == (LEFT, f"process {stuck[0]} of an earlier attempt has not ended")

@@ -171,7 +171,7 @@ def test_a_permit_waits_while_its_lease_lasts(flaky: Flaky, clock: VirtualClock)
     lease.check()
     began = clock.now()
     flaky.away = began, began + 60
-    with pytest.raises(Forbidden, match="is not known, so the command was not sent"):
+    with pytest.raises(Forbidden, match="it is unknown whether this process still leads run"):
         lease.check()
     assert clock.now() <= lease.expires_at - 2
 

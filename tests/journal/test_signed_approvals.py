@@ -108,8 +108,8 @@ FORGERIES: dict[str, tuple[Callable[[People, int], dict[str, str]], str]] = {
         lambda people, at: people.word("bob", signed_choice="deny", at=at),
         "no approver has a key that fits the signature",
     ),
-    "bob's, of last week": (lambda people, at: people.word("bob", at=at - 7 * 86_400), "at another time"),
-    "bob's, of tomorrow": (lambda people, at: people.word("bob", at=at + 86_400), "at another time"),
+    "bob's, of last week": (lambda people, at: people.word("bob", at=at - 7 * 86_400), "older than the question"),
+    "bob's, of tomorrow": (lambda people, at: people.word("bob", at=at + 86_400), "or its time is in the future"),
     "another moment written over bob's": (
         lambda people, at: {**people.word("bob", at=at - 86_400), "at": str(at)},
         "no approver has a key that fits the signature",
@@ -374,7 +374,7 @@ def test_an_escalation_by_one(lead: Lead, people: People, answer: Callable[[Peop
     """Law: an answer that is not an approver's, to this very question, is recorded as refused; nothing is given up."""
     run = escalating(lead, people, lambda: answer(people, now(lead)))
     assert run.outcome is Outcome.REVERTED
-    assert [why.startswith("escalate takes an approver") for why in refusals(lead)] == [True]
+    assert [why.startswith("escalate was not approved with the plan") for why in refusals(lead)] == [True]
 
 
 def test_what_gives_nothing_up_is_decided_alone(lead: Lead, people: People) -> None:
