@@ -33,7 +33,7 @@ def test_a_log_that_cannot_be_kept_is_refused(tmp_path: Path) -> None:
     refused; the remedy is named. Here the library's own locking by files stands for such a file system."""
     path = tmp_path / "journal.sqlite"
     with pytest.raises(
-        JournalUnavailable, match=r"cannot keep a write-ahead log for .* \(it says 'delete'\)"
+        JournalUnavailable, match=r"cannot keep a write-ahead log for .* \(SQLite reports 'delete'\)"
     ) as error:
         Journal(f"sqlite:///file:{path}?vfs=unix-dotfile&uri=true")
     assert "FAILOVER_STATE" in error.value.hint and "FAILOVER_JOURNAL" in error.value.hint

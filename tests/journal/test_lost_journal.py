@@ -290,7 +290,9 @@ def test_a_log_that_lost_its_end(killed: Path, shell: Shell, percent: int) -> No
         return
     assert (found.code, "unbroken" in found.out) == (4, False)
     lost = (
-        "to 90 were written, but missing now" if percent else "up to record 90, but the journal no longer has the run"
+        "to 90 were written, but missing now"
+        if percent
+        else "records up to 90, but the journal no longer has the run"
     )
     assert lost in found.out
     assert (shell("resume").code, lost in shell("resume").complaint) == (6, True)
