@@ -294,9 +294,7 @@ class Engine:
             requests.extend(self._advance(draft, service))
         still_open = [lane for service in lanes if not (lane := draft.lane(service)).ended]
         if still_open and all(lane.status == "ready" for lane in still_open):
-            self._pause = (
-                self._pause or f"the waves stopped because services failed; services not started: {len(still_open)}"
-            )
+            self._pause = self._pause or f"the waves stopped, because services failed; not started: {len(still_open)}"
         return requests
 
     def _advance(self, draft: Draft, service: str) -> Sequence[Request]:

@@ -32,7 +32,7 @@ def test_a_run_that_is_led_is_no_business_of_others(shell: Shell) -> None:
     with closing(shell.tools().journal()) as journal:
         take(journal, shell.clock, run, {})
     last = shell("status").out.splitlines()[-1]
-    assert last == f"run {run} has {VPN} now: `failover runs show {run}`"
+    assert last == f"run {run} holds {VPN} now: `failover runs show {run}`"
 
 
 def test_devices_are_shown_also_without_a_journal(shell: Shell) -> None:
@@ -44,5 +44,5 @@ def test_devices_are_shown_also_without_a_journal(shell: Shell) -> None:
     shown = shell("status")
     assert shown.code == 0
     assert VPN in shown.out
-    assert "unknown whether a run holds one of these: " in shown.out
+    assert "it is unknown whether a run holds one of these services: " in shown.out
     assert shell("status", "--json").values[0]["runs"] is None

@@ -148,7 +148,7 @@ def test_what_cannot_be_read_is_counted(duck: Duck, night_of_runs: Night, tmp_pa
     report = history_of(duck, files_of([str(records)]), VirtualClock()).report
     assert (report.runs, report.unread_files) == (3, 5)
     why = {Path(one.file).name: one.why for one in report.unread}
-    assert "not what was written" in why[first.name]
+    assert "was changed after it was written" in why[first.name]
     assert "cut off" in why[second.name]
     assert "empty" in why[third.name]
     assert why["noise.json"] == "this file is not text"
