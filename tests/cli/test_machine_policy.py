@@ -83,7 +83,7 @@ def test_a_policy_that_others_can_write(office: Office, what: str) -> None:
     """Law: such a policy does not count, and no run begins without one: exit code 2, with the command that mends it."""
     spoil_by(what, office.policy_file)
     ended = office.does("ann", *QUIET)
-    assert (ended.code, "does not count" in ended.complaint, "chmod go-w" in ended.hint) == (2, True, True)
+    assert (ended.code, "is not valid, because" in ended.complaint, "chmod go-w" in ended.hint) == (2, True, True)
     assert office.shell("runs", "list").out == ""
     office.shell.folder.chmod(0o700)
 
@@ -94,7 +94,7 @@ def test_a_policy_of_somebody_else(office: Office, whose: str) -> None:
     """Law: nor does one that belongs to an account that is not root, or whose folder does."""
     path = office.policy_file if whose == "file" else office.policy_file.parent
     os.chown(path, 12345, 12345)
-    with pytest.raises(DefinitionError, match="does not count"):
+    with pytest.raises(DefinitionError, match="is not valid, because accounts other than root can write"):
         load_policy(office.policy_file)
 
 

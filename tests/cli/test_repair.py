@@ -263,7 +263,7 @@ def test_two_active_sites_need_a_name(shell: Shell) -> None:
     by_hand(shell, *STATES[BOTH_ACTIVE])
     refused(shell, repair(shell, "ny", "--yes"), "leave-behind", "add --accept-loss TEXT")
     dry = repair(shell, "ny", "--dry-run")
-    assert (dry.code, "WOULD REFUSE: it asks leave-behind" in dry.out) == (3, True)
+    assert (dry.code, "WOULD REFUSE: the run will ask leave-behind" in dry.out) == (3, True)
     assert shell.roles() == BOTH_ACTIVE
 
 

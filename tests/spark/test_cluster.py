@@ -386,5 +386,5 @@ def check_past(folder: Path, outcome: HistoryOutcome, night: Night) -> None:
     )
     ahead = json.loads(typed(tools, *asked_for).splitlines()[-1])["result"]
     notes = {step["id"]: step["notes"] for step in ahead["lanes"][0]["steps"]}
-    assert any(note.endswith(" s, 6 runs") for note in notes["demote"])
-    assert any("waits before (at " in note for note in notes["drain"])
+    assert any(note.endswith(" s in 6 earlier runs") for note in notes["demote"])
+    assert any("earlier waits (at " in note for note in notes["drain"])

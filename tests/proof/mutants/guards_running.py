@@ -51,7 +51,7 @@ FLEET = (
         (
             edit(
                 SiteWorker.apply,
-                ('Effect.DOUBTFUL, detail="the adapter said', 'Effect.ACCEPTED, detail="the adapter said'),
+                ('Effect.DOUBTFUL, detail="the adapter gave no', 'Effect.ACCEPTED, detail="the adapter gave no'),
             ),
         ),
     ),
@@ -61,7 +61,7 @@ FLEET = (
         (
             edit(
                 SiteWorker.apply,
-                ('Effect.DOUBTFUL, detail="the adapter said', 'Effect.NOT_SENT, detail="the adapter said'),
+                ('Effect.DOUBTFUL, detail="the adapter gave no', 'Effect.NOT_SENT, detail="the adapter gave no'),
             ),
         ),
     ),
