@@ -234,7 +234,7 @@ def test_accepted_and_still_listed_has_time() -> None:
     """An accepted item that is still listed is looked at again for ``within`` (15s), and then the step has failed."""
     assert kinds(next_of(acted(Effect.ACCEPTED), A, at=T0 + 14)) == []
     (failed,) = next_of(acted(Effect.ACCEPTED), A, at=T0 + 15).events
-    why = "the action on 1-a-a was accepted, but 1-a-a is still listed after 15s"
+    why = "1-a-a is still listed 15s after the accepted action"
     assert failed == ev.StepFailed(step="transactions", why=why)
 
 

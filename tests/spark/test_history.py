@@ -183,7 +183,10 @@ def test_parquet_tells_the_same(duck: Duck, night_of_runs: Night, outcome: Histo
     [file, *_] = sorted((tmp_path / "exported").rglob("*.parquet"))
     table = pq.ParquetFile(file).read()
     for changed, words in (
-        (table.set_column(3, "stored_at", pc.add(table["stored_at"], 1e-6)), "record 1 was changed after it was written"),
+        (
+            table.set_column(3, "stored_at", pc.add(table["stored_at"], 1e-6)),
+            "record 1 was changed after it was written",
+        ),
         (table.slice(0, len(table) - 1), "cut off"),
         (table.drop_columns(["hash"]), "column hash is missing"),
         (table.set_column(3, "stored_at", table["seq"]), "column stored_at has the type int64, but must have double"),

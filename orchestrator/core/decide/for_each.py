@@ -237,11 +237,7 @@ def _stand(lane: Lane, task: Task, item: Item, now: float) -> ev.StepFailed | ev
     if lane.seen_at < due:
         return due if last.effect is Effect.DOUBTFUL else min(lane.seen_at + 0.5, due)
     if last.effect is Effect.ACCEPTED:
-        return (
-            None
-            if retried
-            else failed(why=f"the action on {item.key} was accepted, but {item.key} is still listed after {limit:g}s")
-        )
+        return None if retried else failed(why=f"{item.key} is still listed {limit:g}s after the accepted action")
     return ev.DoubtResolved(intent=last.number, evidence=f"{item.key} is still listed without a change")
 
 

@@ -221,8 +221,8 @@ ITEMS = (
                 _stand,
                 ("if lane.seen_at < due:", "if False:"),
                 (
-                    'return None if retried else failed(why=f"{item.key} was accepted',
-                    'return None if last else failed(why=f"{item.key} was accepted',
+                    'return None if retried else failed(why=f"{item.key} is still',
+                    'return None if last else failed(why=f"{item.key} is still',
                 ),
             ),
         ),
@@ -235,8 +235,8 @@ ITEMS = (
             edit(
                 _stand,
                 (
-                    'return None if retried else failed(why=f"{item.key} was refused',
-                    'return None if last else failed(why=f"{item.key} was refused',
+                    'return None if retried else failed(why=f"the action on {item.key} was refused',
+                    'return None if last else failed(why=f"the action on {item.key} was refused',
                 ),
             ),
         ),
