@@ -129,7 +129,11 @@ def test_it_opens_the_gate_and_is_recorded(shell: Shell) -> None:
 
     unsafe = service(VPN, failover_at=None, verdict="not-safe", reasons=("orders holds 600 older messages",))
     for wrong, words, hint in (
-        ({"run": "other"}, f"the report is about run other, not about run {run}", "take new evidence now: --evidence take"),
+        (
+            {"run": "other"},
+            f"the report is about run other, not about run {run}",
+            "take new evidence now: --evidence take",
+        ),
         ({"run": None}, f"the snapshots were taken without `--run {run}`", "take new evidence now: --evidence take"),
         ({"simulated": False}, "the report is about real sites", "take new evidence now: --evidence take"),
         (
