@@ -125,7 +125,7 @@ def is_plain(value: str) -> bool:
 
 
 def _is_naming(above: Sequence[str], span: Span) -> bool:
-    """Does one of the lines ``above`` a rule head its column as names? The last one that says anything does."""
+    """Does one of the lines ``above`` a rule label its column as names?"""
     if span.end - span.start < _NARROW:
         return False
     cells = [line[span.start : span.end].strip() for line in above]

@@ -91,6 +91,7 @@ class Lane:
     claimed: frozenset[tuple[str, str]] = frozenset()  # (thing, claim) granted for the present attempt of this step
     holds: tuple[tuple[Side, str], ...] = ()  # (side, thing) of a whole site that this service relies on
     failure: str = ""
+    remedy: str = ""  # what an operator does about the failure
     failure_unknown: bool = False
     turning: str = ""  # why the lane will be rolled back; the rollback has not started yet
     completed: tuple[str, ...] = ()  # items that an action was done to, as far as is known

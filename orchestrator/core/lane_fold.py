@@ -238,7 +238,9 @@ def _step_done(lane: Lane, event: ev.StepDone, at: float) -> Lane:
 
 
 def _step_failed(lane: Lane, event: ev.StepFailed, at: float) -> Lane:
-    return _enter(lane, Stage.FAILED, at, failure=event.why, failure_unknown=event.unknown, gates=())
+    return _enter(
+        lane, Stage.FAILED, at, failure=event.why, remedy=event.remedy, failure_unknown=event.unknown, gates=()
+    )
 
 
 def _step_retried(lane: Lane, event: ev.StepRetried, at: float) -> Lane:

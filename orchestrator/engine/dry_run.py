@@ -33,13 +33,15 @@ Told = TypeVar("Told")
 
 @dataclass(frozen=True, slots=True)
 class CheckNow:
-    """A check, judged now. ``holds`` None: unknown now. ``later``: the check is about a state that the run will cause."""
+    """A check, judged now. ``holds`` None: unknown now. ``later``: the check is about a state that the run will cause.
+    ``remedy``: what an operator does if the check does not hold, or empty if that is not known."""
 
     site: str
     text: str
     holds: bool | None
     later: bool
     phase: Phase = "before"
+    remedy: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,11 +77,17 @@ class LanePreview:
     @property
     def would_refuse(self) -> str:
         """Why a run started now would refuse, or empty."""
-        for step in self.steps:
-            for check in step.checks:
-                if not check.later and check.holds is not True:
-                    return check.text
-        return self.unanswered
+        return self.unanswered if self._refusing is None else self._refusing.text
+
+    @property
+    def remedy(self) -> str:
+        """What an operator does about the check for which a run started now would refuse, or empty."""
+        return "" if self._refusing is None else self._refusing.remedy
+
+    @property
+    def _refusing(self) -> CheckNow | None:
+        checks = (check for step in self.steps for check in step.checks)
+        return next((one for one in checks if not one.later and one.holds is not True), None)
 
     @property
     def is_refused(self) -> bool:
@@ -250,7 +258,8 @@ class _Layout:
     def _now(self, check: Check) -> CheckNow:
         verdict = judge_one(self.plan, self.service, check)
         site = self.plan.site_name(check.on)
-        return CheckNow(site, verdict.why or f"{site}: {in_words(check.where)}", verdict.holds, later=False)
+        why = verdict.why or f"{site}: {in_words(check.where)}"
+        return CheckNow(site, why, verdict.holds, later=False, remedy=verdict.remedy)
 
     def _broken_now(self, step: Step) -> Iterator[CheckNow]:
         """The ``never`` checks that are true now, so that the wait of ``step`` would fail, with the text of that

@@ -17,25 +17,13 @@ from orchestrator.model.reading import Reading
 
 Verdict = Literal["ok", "note", "warning", "error", "unknown"]
 ReadinessVerdict = Literal["ready", "ready, with warnings", "not ready", "unknown"]
-# Failures that concern the whole site: the code and the remedy of each. Any other failure concerns one reading.
+# Failures that concern the whole site, and the code of each. Any other failure concerns one reading.
 _SHUT_OUT = {
-    "Unreachable": (
-        "site-unreachable",
-        "check the power and the network of the site, and its address in the inventory",
-    ),
-    "ConnectionLost": (
-        "site-unreachable",
-        "check the power and the network of the site, and its address in the inventory",
-    ),
-    "CommandTimedOut": (
-        "site-unreachable",
-        "check the power and the network of the site, and its address in the inventory",
-    ),
-    "AuthenticationFailed": ("login-refused", "fix the account or the secret that the inventory refers to"),
-    "HostKeyRejected": (
-        "host-key-rejected",
-        "compare the fingerprint with the device's console before you trust the host key",
-    ),
+    "Unreachable": "site-unreachable",
+    "ConnectionLost": "site-unreachable",
+    "CommandTimedOut": "site-unreachable",
+    "AuthenticationFailed": "login-refused",
+    "HostKeyRejected": "host-key-rejected",
 }
 
 
@@ -173,7 +161,7 @@ def answers_of(site: SiteRead, readings: Sequence[str]) -> Checked:
     failed = [answer for answer in answers if isinstance(answer, Failure) and answer.kind in _SHUT_OUT]
     if not failed:
         return Checked("answers", "yes", site=site.name)
-    code, hint = _SHUT_OUT[failed[0].kind]
+    code, hint = _SHUT_OUT[failed[0].kind], failed[0].remedy(site.name)
     message = f"{site.name} could not be read: {failed[0].text}"
     return Checked("answers", "NO", site=site.name, finding=finding_of(Level.ERROR, code, message, hint))
 

@@ -196,9 +196,12 @@ class StepDone(Strict):
 
 
 class StepFailed(Strict):
+    """The step cannot be done. ``remedy``: what an operator does about it, or empty if that is not known."""
+
     kind: Literal["step.failed"] = "step.failed"
     step: str
     why: str
+    remedy: str = ""
     undo: bool = False
     unknown: bool = False
 

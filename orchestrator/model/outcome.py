@@ -12,6 +12,19 @@ from orchestrator.errors import (
     UnreadableReply,
 )
 
+# What an operator does about each kind of failure of a site.
+_UNREACHED = "check the power and the network of {site}, and its address in the inventory"
+_REMEDIES = {
+    "Unreachable": _UNREACHED,
+    "ConnectionLost": _UNREACHED,
+    "CommandTimedOut": _UNREACHED,
+    "AuthenticationFailed": "fix the account or the secret that the inventory gives for {site}",
+    "HostKeyRejected": "compare the fingerprint at the console of {site} before you trust it",
+    "NotServing": "check the redundancy of {site}, because none of its nodes that answered serves",
+    "NoSuchService": "compare the name in the inventory with the names of the services at {site}",
+    "UnreadableReply": "compare the version of the product at {site} with the versions in the documents",
+}
+
 
 class Failure(BaseModel):
     """A reading that failed. ``kind``: the class name of the error. ``definite``: the device gave a definite answer."""
@@ -23,6 +36,10 @@ class Failure(BaseModel):
     device: str = ""
     definite: bool = False
     excerpt: str = ""
+
+    def remedy(self, site: str) -> str:
+        """What an operator does about it, for a failure of ``site``. Empty if its kind alone does not say that."""
+        return _REMEDIES.get(self.kind, "").format(site=site)
 
     @classmethod
     def of(cls, error: AdapterError) -> Failure:

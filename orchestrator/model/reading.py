@@ -260,28 +260,52 @@ def _in_bounds(value: object, wanted: Bounds, lookup: Lookup) -> bool | None:
 
 
 def describe(subject: ReadingModel, names: Sequence[str]) -> str:
-    """The values of ``names`` for a sentence, such as ``role standby, bridge unknown``, with the reading's ``remark``."""
-    values = [f"{name.replace('_', ' ')} {_word(getattr(subject, name))}" for name in names]
+    """The values of ``names`` for a sentence, such as ``role standby, not bound``, with the reading's ``remark``."""
+    values = [_in_words(name, getattr(subject, name)) for name in names]
     return ", ".join([*values, *filter(None, [subject.remark(names)])])
 
 
-def _word(value: object) -> str:
-    if value is None:
-        return "unknown"
-    if isinstance(value, bool):
-        return "yes" if value else "no"
-    return str(value)
-
-
 def in_words(where: Where) -> str:
-    """The values that readings must have, as a text for people, such as ``role standby, bridge bound``."""
-    return ", ".join(f"{name.replace('_', ' ')} {_wanted(value)}" for name, value in where.items())
+    """The values that readings must have, as a text for people, such as ``role standby, bound``."""
+    return ", ".join(_in_words(name, value) for name, value in where.items())
+
+
+def _in_words(name: str, value: object) -> str:
+    if isinstance(value, bool):
+        return yes_or_no(name, value)
+    return f"{name.replace('_', ' ')} {_wanted(value)}"
+
+
+# The third person of verbs that names of readings start with. Of another verb, "not" stands before it.
+_VERBS = {
+    f"{base}s": base
+    for base in ("answer", "follow", "hold", "keep", "lead", "reject", "save", "serve", "take", "wait", "write")
+} | {"has": "have", "knows": "know", "retries": "retry"}
+_ENDS = frozenset({"active", "available", "bound", "connected", "eligible", "open", "running", "up"})
+# The program's own reading of a site that may be lost.
+_IRREGULAR = {"role_known": ("reports its role", "does not report its role")}
+
+
+def yes_or_no(name: str, value: bool) -> str:
+    """A field that is true or false, as a predicate: ``bridge up``, ``bridge not up``, ``does not serve``."""
+    if name in _IRREGULAR:
+        return _IRREGULAR[name][not value]
+    first, *rest = name.split("_")
+    if value:
+        return " ".join([first, *rest])
+    if first in _VERBS:
+        return " ".join(["does not", _VERBS[first], *rest])
+    if first in ("is", "can"):
+        return " ".join([first, "not", *rest]).replace("can not", "cannot")
+    if rest and rest[-1] in _ENDS and not first.endswith("ing"):
+        return " ".join([first, *rest[:-1], "not", rest[-1]])
+    return " ".join(["not", first, *rest])
 
 
 def _wanted(value: object) -> str:
     match value:
-        case bool():
-            return "yes" if value else "no"
+        case None:
+            return "unknown"
         case Bounds():
             ends = (("at least", value.at_least), ("at most", value.at_most))
             told = [f"{word} {end:g}" for word, end in ends if end is not None]
@@ -289,7 +313,7 @@ def _wanted(value: object) -> str:
             told += [] if value.same_as is None else [f"the same as {_place(value.same_as)}"]
             return " and ".join(told)
         case tuple():
-            return " or ".join(_wanted(one) for one in value)
+            return " or ".join("yes" if one is True else "no" if one is False else _wanted(one) for one in value)
         case _:
             return str(value)
 

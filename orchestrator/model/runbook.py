@@ -94,10 +94,12 @@ class Look(_Strict):
 
 
 class Check(Look):
-    """A condition on a reading. ``say`` tells a person what it means if the condition does not hold."""
+    """A condition on a reading. If the condition does not hold, ``say`` tells a person what that means, and ``remedy``
+    what to do about it."""
 
     where: Mapping[str, WhereValue] = Field(min_length=1)
     say: str = ""
+    remedy: str = ""
 
     @property
     def elsewhere(self) -> tuple[Elsewhere, ...]:

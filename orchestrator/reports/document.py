@@ -80,6 +80,7 @@ class Alarm(_Strict):
 class LaneReport(_Strict):
     """One service.
 
+    ``remedy``: what an operator does about the step that failed. Empty if no step failed, or if that is not known.
     ``outage_seconds``: the service had no active site for at most this time, the sum of ``gaps``. None if activity never
     moved, still moves, or was lost before the sites were first read.
     ``drained_messages``: the length of the replication queue when the wait started. None if no step waited for a queue.
@@ -103,6 +104,7 @@ class LaneReport(_Strict):
     status: str
     outcome: ev.Outcome | None
     reason: str
+    remedy: str = ""
     steps: tuple[StepReport, ...]
     decisions: tuple[DecisionReport, ...]
     outage_seconds: float | None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 
 from orchestrator.characters import typed
@@ -106,7 +107,8 @@ def _after_repair(report: RunReport, lane: LaneReport, it: str) -> str:
 
 
 def _after_revert(report: RunReport, lane: LaneReport) -> str:
-    again = "Fix the cause, check with `failover status`, and run it again."
+    remedy = _with_names(lane.remedy, SERVICE=typed(lane.service), SOURCE=report.source, TARGET=report.target)
+    again = f"{_sentence(remedy or 'fix the cause, and check with `failover status`')} Then run it again."
     if report.runbook.partition("/")[2] == "suspend" and lane.suspended.get(report.target) is False:
         return (
             f"Replication is not suspended: publishers are refused once the replication queue of {report.target} is "
@@ -152,6 +154,7 @@ def after_refusal(runbook: str, source: str, target: str, lane: Stood, *, why: s
     kind = runbook.partition("/")[2]
     is_move = kind.startswith(_PLANNED)
     it = typed(lane.service)
+    remedy = _with_names(lane.remedy, SERVICE=it, SOURCE=source, TARGET=target)
     own = _of_family(runbook)
     said = "" if own is None else own.after_refusal(kind, source, target, lane, it)
     if said:
@@ -173,18 +176,29 @@ def after_refusal(runbook: str, source: str, target: str, lane: Stood, *, why: s
         )
     if is_move and standing == (Role.STANDBY, None):
         return (
-            f"Nothing was changed. Check with `failover status`: if {target} is active already, there is nothing to do; "
-            "else fix the cause, and run it again."
+            f"Nothing was changed. Check with `failover status`: if {target} is active already, there is nothing to do. "
+            f"Otherwise {remedy or 'fix the cause'}, and run it again."
         )
     if "`failover " in why:
         return "Nothing was changed."
+    if remedy:
+        return f"Nothing was changed. {_sentence(remedy)}"
     if kind.startswith("failback"):
         return (
             f"Nothing was changed. If {target} was not restored since it failed: `failover restore {it} --site {target}` "
             "(with the same inventory). If it was, wait until both sites are synchronised (`failover status`), and run "
             "it again."
         )
-    return "Nothing was changed. Fix the cause, check with `failover status`, and run it again."
+    return "Nothing was changed."
+
+
+def _sentence(remedy: str) -> str:
+    return f"{remedy[0].upper()}{remedy[1:]}."
+
+
+def _with_names(remedy: str, **names: str) -> str:
+    """A remedy of a runbook, with the names of this run in place of the words in capitals."""
+    return re.sub("|".join(rf"\b{word}\b" for word in names), lambda found: names[found[0]], remedy)
 
 
 def _repair(

@@ -72,7 +72,7 @@ def conclusion(plan: ev.Plan, lanes: Sequence[LanePreview], held: Mapping[str, s
         yield f"A run started now would refuse: {', '.join(lane.service for lane in refusing)}"
         for lane in refusing[:LANES_IN_FULL]:
             yield f"  {lane.service}: {verdict(lane)}"
-            if lane.is_refused and lane.service not in held:
+            if (lane.is_refused or lane.remedy) and lane.service not in held:
                 yield f"    what to do: {_advice(plan, lane)}"
     if not refusing and not held:
         yield holds(lanes) if is_any_checked(lanes) else _NOTHING_CHECKED

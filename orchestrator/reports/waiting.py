@@ -13,7 +13,7 @@ from orchestrator.model.runbook import Check, ForEach, Step
 
 
 def waits_for(run: Run, service: str, now: float) -> str:
-    """The first condition of the present step that the last readings do not show as true, such as ``ny: keeping up no``.
+    """The first condition of the present step that the last readings do not show as true, such as ``ny: not keeping up``.
     Empty if there is none. ``now`` is in seconds since the epoch."""
     lane = run.lanes[service]
     steps = run.plan.runbook.steps

@@ -43,10 +43,10 @@ def _write_new_key(path: Path) -> None:
     # Not paramiko's own file writer: the key file must never be incomplete or readable by others, even for a moment.
     unfinished = path.with_name(f".{path.name}.{os.getpid()}.{threading.get_ident()}")
     handle = os.open(unfinished, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-    with os.fdopen(handle, "w", encoding="ascii") as file:
-        # Not Ed25519, because paramiko cannot create it. Not RSA, because a lab needs seconds to create and read it.
-        paramiko.ECDSAKey.generate().write_private_key(file)
     try:
+        with os.fdopen(handle, "w", encoding="ascii") as file:
+            # Not Ed25519, because paramiko cannot create it. Not RSA: a lab needs seconds to create and read it.
+            paramiko.ECDSAKey.generate().write_private_key(file)
         with suppress(FileExistsError):  # another process created the key at the same moment: keep that one
             os.link(unfinished, path)
     finally:

@@ -160,8 +160,8 @@ def test_the_remark_belongs_to_what_lasts() -> None:
     stage.clock.advance(13)
     links = adapter.probe("links", ["orders"])["orders"]
     assert isinstance(links, Links)
-    assert describe(links, ["keeping_up"]) == "keeping up no, samples too far apart (13 s, at most 10 s)"
-    assert describe(links, ["connected"]) == "connected yes"
+    assert describe(links, ["keeping_up"]) == "not keeping up, samples too far apart (13 s, at most 10 s)"
+    assert describe(links, ["connected"]) == "connected"
 
 
 def test_a_link_that_was_lost_between_two_samples() -> None:

@@ -103,7 +103,8 @@ def test_what_holds_now_is_checked_now(shell: Shell) -> None:
     assert lane["would_refuse"] == run.result["lanes"][0]["reason"]
     assert shell("controlled", "--vpn", VPN, "--dry-run").out.endswith(
         f"\nA run started now would refuse: {VPN}\n  {VPN}: WOULD REFUSE: {lane['would_refuse']}\n"
-        "    what to do: Nothing was changed. Fix the cause, check with `failover status`, and run it again.\n"
+        "    what to do: Nothing was changed. Check the bridge at the standby site with `show bridge "
+        f"#MSGVPN_REPLICATION_BRIDGE message-vpn {VPN} detail`.\n"
     )
 
 
@@ -113,6 +114,7 @@ def test_an_unreadable_answer_is_not_a_good_one(shell: Shell) -> None:
     ended = shell("controlled", "--vpn", VPN, "--dry-run")
     assert ended.code == 3
     assert "?         ny: replication is unknown: the answer of ny makes no sense" in ended.out
+    assert "Nothing was changed. Compare the version of the product at ny with" in ended.out
 
 
 def test_decisions_made_beforehand_are_in_the_plan(shell: Shell) -> None:

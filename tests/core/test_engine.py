@@ -154,7 +154,7 @@ def gone_before_demotion(pair: ScriptedPair) -> None:
 @pytest.mark.parametrize(
     ("arrange", "why", "told"),
     [
-        (ScriptedPair.lose_bridge, "queue bound no", []),
+        (ScriptedPair.lose_bridge, "queue not bound", []),
         (no_answer, "no route to nj", []),
         (unknown_service, "no such message VPN", []),
         (already_moved, "role standby", []),

@@ -263,7 +263,7 @@ SHAPES = [
         RECONFIRM,
         "    reconfirm: [{on: target, reading: replication, where: {bridge: bound}}]\n",
         "not-reconfirmed",
-        "what step drain proved: source replication_queue: drained yes",
+        "what step drain proved: source replication_queue: drained",
     ),
     (
         RECONFIRM,

@@ -112,3 +112,17 @@ def test_a_procedure_in_words_leaves_nothing_out(name: str) -> None:
                 continue
             without = step.model_copy(update={field: default.get_default(call_default_factory=True)})
             assert list(step_lines(without)) != shown, f"{name}, {step.id}: {field} is not shown"
+
+
+def test_each_refusal_names_its_remedy() -> None:
+    """Law: a condition that refuses a service, because nothing was changed before it, says what an operator does. This
+    holds for the runbooks that are made from facets too."""
+    without = []
+    for name in shipped_runbooks():
+        for step in load_runbook(name).steps:
+            for check in (*step.require, *step.until, *step.never):
+                if not check.remedy and "`failover " not in check.say:
+                    without.append(f"{name}, {step.id}: {check.say or check.reading}")
+            if step.do is not None:
+                break
+    assert not without

@@ -168,7 +168,7 @@ def test_items_that_nobody_can_tell(pair: ScriptedPair) -> None:
     one = step(looked(pair, a_plan(), transactions=stateless), "transactions")
     unclear, decision = one.notes
     assert (unclear, "1-a-c" in decision, "1-a-b" in decision) == (
-        "unknown at the moment: ny: 1-a-b: state unknown, replicated yes",
+        "unknown at the moment: ny: 1-a-b: state unknown, replicated",
         True,
         False,
     )

@@ -153,21 +153,21 @@ def test_the_story_is_told_in_the_words_of_the_family(walk: Walk) -> None:
     text = without(MOVE, step(MOVE, "queues"), step(MOVE, "serves"))
     (found,) = (one for one in walk(text, 0).found if one.rule == "queues-left")
     assert story(found)[1:] == [
-        "read source transports (open yes, closed no); target transports (open no, closed yes); target clients (count "
-        "0); target links (connected yes, sync yes, configured sync yes, behind s 0.0, keeping up yes); source queues "
+        "read source transports (open, not closed); target transports (not open, closed); target clients (count "
+        "0); target links (connected, sync, configured sync, behind s 0.0, keeping up); source queues "
         "(owned 10, proxied no); target queues (owned 0, proxied no): step paired is done, step close begins",
-        "read target transports (open no, closed yes): set_client_transports disabled at the source is to be sent",
+        "read target transports (not open, closed): set_client_transports disabled at the source is to be sent",
         "set_client_transports at the source: obeyed",
-        "read source transports (open no, closed yes): step close is done, step clients-gone begins",
+        "read source transports (not open, closed): step close is done, step clients-gone begins",
         "the last client of the source is gone",
         "read source clients (count 0): step clients-gone is done, step caught-up begins",
         "the mate of the source catches up",
-        "read source links (connected yes, sync yes, configured sync yes, behind s 0.0, keeping up yes); source clients "
+        "read source links (connected, sync, configured sync, behind s 0.0, keeping up); source clients "
         "(count 0): step caught-up is done, step open begins",
-        "read source transports (open no, closed yes); source clients (count 0); source links (connected yes, sync yes, "
-        "configured sync yes, behind s 0.0, keeping up yes): set_client_transports enabled at the target is to be sent",
+        "read source transports (not open, closed); source clients (count 0); source links (connected yes, sync, "
+        "configured sync, behind s 0.0, keeping up): set_client_transports enabled at the target is to be sent",
         "set_client_transports at the target: obeyed: the point of no return is passed",
-        "read target transports (open yes, closed no): step open is done, it ends done",
+        "read target transports (open, not closed): step open is done, it ends done",
         f"then {RULES['queues-left']}",
     ]
 

@@ -135,7 +135,7 @@ def test_a_dead_end_needs_no_disturbance(walk: Walk) -> None:
 def test_the_first_counterexample_is_the_shortest(walk: Walk) -> None:
     """No mishap at all is needed to show what the missing undo does, and the story says each step of the way."""
     (found,) = walk(SMALL.replace(UNDO, ""), examples_max=1).found
-    depth = "source replication_queue (messages 100, rejects on discard yes)"
+    depth = "source replication_queue (messages 100, rejects on discard)"
     bridge = "target replication (role standby, bridge down)"
     assert story(found) == [
         "at first: the sites are cut off from each other",

@@ -64,7 +64,7 @@ def test_its_runbook_is_explored(ledgers: Ledgers) -> None:
     code, text = ledgers.run("runbook", "explore", str(broken), "--disturbances", "0")
     assert code == 4, text
     assert "[promoted-undrained] the shortest way to it:" in text
-    assert "read source ledger (writable yes, linked yes, rows 100" in text
+    assert "read source ledger (writable, linked, rows 100" in text
 
 
 def test_it_is_read_by_its_facets(replicated: Ledgers) -> None:

@@ -107,7 +107,7 @@ def test_the_fence_comes_before_the_activation(night: Night) -> None:
     night.bench.program("cut", "exit 0")  # it says that it is done, and it is not
     ended = night.uncontrolled("--vpn", VPN, "--yes")
     assert ended.code == 5
-    assert "its effect did not appear within 60s: ny: closed no" in ended.out
+    assert "its effect did not appear within 60s: ny: not closed" in ended.out
     assert "nj was not activated by this run" in ended.out
     assert list(night.shell.tally().commands) == []
 

@@ -60,7 +60,7 @@ def test_a_receiver_that_hangs_is_no_lost_row(pair: Pair) -> None:
         finally:
             os.kill(receiver, signal.SIGCONT)
         assert code == 3, text
-        assert "(linked no)" in text
+        assert "(not linked)" in text
         load.goes_on()
     assert (source.is_standby, target.is_standby) == (False, True)
     load.arrives_at(source, target)

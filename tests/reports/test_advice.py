@@ -249,6 +249,19 @@ def test_a_fail_back_before_a_restore() -> None:
     assert advised(told, runbook="solace/uncontrolled") == "Nothing was changed."
 
 
+@pytest.mark.parametrize("runbook", ["solace/controlled", "solace/failback", "redis/controlled", "solace/restore"])
+def test_a_refusal_has_the_remedy_of_its_condition(runbook: str) -> None:
+    """Law: a refusal shows the remedy of the condition that failed. A refusal without one has no general remedy."""
+    remedy = "start the bridge, then run `failover restore SERVICE --site TARGET`"
+    text = advised(a_lane(ev.Outcome.REFUSED, roles={"ny": A, "nj": S}, remedy=remedy), runbook=runbook)
+    assert text == "Nothing was changed. Start the bridge, then run `failover restore Trading_VPN --site nj`."
+    assert_can_be_typed(text)
+    bare = advised(a_lane(ev.Outcome.REFUSED, roles={"ny": A, "nj": S}), runbook="solace/controlled")
+    assert bare == "Nothing was changed."
+    silent = a_lane(ev.Outcome.REFUSED, roles={"ny": S}, remedy="check the power of nj")
+    assert "Otherwise check the power of nj, and run it again." in advised(silent)
+
+
 def test_a_service_that_was_not_started() -> None:
     """Law: nothing of it was changed, so nothing of it can be given back; the run is resumed, or ended without it."""
     text = advised(a_lane(None, status="ready", can_turn_back=True))

@@ -142,7 +142,7 @@ def test_no_wait_is_silent(stage: Stage, services: int, every: float, capsys: py
     polled(PlainScreen(Positions(run.plan)), run, every=every, until=60.0)
     lines = [line for line in capsys.readouterr().err.splitlines() if "waiting: " in line]
     assert 6 <= len(lines) <= 12
-    assert all("gone no" in line for line in lines)
+    assert all("not gone" in line for line in lines)
 
 
 def test_a_wait_as_json(capsys: pytest.CaptureFixture[str]) -> None:
@@ -152,7 +152,7 @@ def test_a_wait_as_json(capsys: pytest.CaptureFixture[str]) -> None:
     polled(shown, run, every=5.0, until=5.0)
     shown(ev.Record(run="R", seq=3, at=6.0, lane="s0", event=ev.StepStarted(step="gone")), run)
     told = [json.loads(line).get("waits_for") for line in capsys.readouterr().out.splitlines()]
-    assert [one is not None and one.endswith("gone no") for one in told] == [True, True, False]
+    assert [one is not None and one.endswith("not gone") for one in told] == [True, True, False]
 
 
 def test_a_wait_on_a_terminal() -> None:
@@ -172,7 +172,7 @@ def test_what_a_lane_waits_for() -> None:
     """Law: nothing once its round is old, it has ended or it asks a person; while a goal has to hold, for how long."""
     run = waiting(Stage.MAIN)
     [(name, lane)] = run.lanes.items()
-    assert waits_for(run, name, 5.0).endswith("gone no")
+    assert waits_for(run, name, 5.0).endswith("not gone")
     for change in ({"mark": 2}, {"status": "done"}, {"step": 1}):
         assert waits_for(replace(run, lanes={name: replace(lane, **change)}), name, 5.0) == ""
     held = a_plan({**WAIT, "hold": "30s"})

@@ -37,7 +37,7 @@ EXAMPLES: tuple[tuple[ev.Event, str], ...] = (
     (ev.AbortAsked(by="ann", reason="late"), "abort asked by ann: late"),
     (ev.AbortDeclined(reason="it is past it"), "abort declined: it is past it"),
     (ev.StepStarted(step="demote"), "The source gives up activity"),
-    (ev.StepSkipped(step="demote", why="ny: open yes"), "left out: ny: open yes"),
+    (ev.StepSkipped(step="demote", why="ny: open"), "left out: ny: open"),
     (ev.StepWaiting(step="demote", why="Orders relies on it"), "waiting: Orders relies on it"),
     (
         ev.SiteClaimed(step="demote", on="source", thing="set_backbone", claim="hold"),

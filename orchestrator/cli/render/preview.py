@@ -13,6 +13,9 @@ from orchestrator.operations.runs.preview import PlanPreview
 from orchestrator.reports.plan_preview import LANES_IN_FULL, conclusion, headline, queued, sorted_out, verdict
 from orchestrator.reports.plan_summary import summary
 
+# A reading of up to twice this length is shown in full.
+_READING_LENGTH = 80
+
 
 def show_preview(found: PlanPreview, *, as_json: bool) -> int:
     """Print the dry run's result on stdout. Returns the exit code of a run started now, if it is known."""
@@ -92,12 +95,20 @@ def _whole(lane: LanePreview) -> Iterator[str]:
         for phase in get_args(Phase):
             for command in step.commands:
                 if command.phase == phase:
-                    yield f"       {_word(command):<9} {command.typed}"
+                    yield f"       {_word(command):<9} {_shown(command)}"
             for check in step.checks:
                 if check.phase == phase:
                     yield f"       {_sign(check):<9} {check.text}"
         for note in step.notes:
             yield f"       {'note':<9} {note}"
+
+
+def _shown(command: CommandAhead) -> str:
+    """The command. A long reading is shortened, because some are scripts; a change is always shown in full."""
+    rest = len(command.typed) - _READING_LENGTH
+    if command.purpose != "read" or rest <= _READING_LENGTH:
+        return command.typed
+    return f"{command.typed[:_READING_LENGTH]} … ({rest} more characters, shown by --json)"
 
 
 def _word(command: CommandAhead) -> str:

@@ -101,7 +101,7 @@ def _required(plan: ev.Plan, lane: Lane, task: Task, request: Observe, now: floa
     if verdict.holds is False and may_wait(lane, task.limits, now, undo=task.undo):
         return wait_for_others(lane, task.limits, request, verdict.why, now)
     if verdict.holds is False:
-        failed = ev.StepFailed(step=task.step, why=verdict.why, undo=task.undo)
+        failed = ev.StepFailed(step=task.step, why=verdict.why, remedy=verdict.remedy, undo=task.undo)
         return outdated(lane, task.limits, now, undo=task.undo) or emit(failed)
     return None
 

@@ -24,11 +24,12 @@ _FINAL_FAILURES = frozenset({"AuthenticationFailed", "HostKeyRejected", "Forbidd
 @dataclass(frozen=True, slots=True)
 class Verdict:
     """The result of some checks in a round: True, False, or None for unknown. ``why`` names the first that is not
-    true."""
+    true, and ``remedy`` what an operator does about it."""
 
     holds: bool | None
     why: str = ""
     final: bool = False
+    remedy: str = ""
 
 
 _HOLDS = Verdict(True)
@@ -97,7 +98,8 @@ def judge_one(plan: ev.Plan, lane: Lane, check: Check) -> Verdict:
     if seen.value is None:
         text = seen.failure.text if seen.failure else "no answer"
         final = seen.failure is not None and seen.failure.kind in _FINAL_FAILURES
-        return Verdict(None, f"{site}: {check.reading} is unknown: {text}", final)
+        remedy = seen.failure.remedy(site) if seen.failure else ""
+        return Verdict(None, f"{site}: {check.reading} is unknown: {text}", final, remedy)
     told = {(one.on, one.reading): one for one in lane.seen} if check.elsewhere else {}
     holds = matches(seen.value, check.where, lambda other: value_elsewhere(other, told, (check.on, check.reading)))
     if holds:
@@ -108,7 +110,8 @@ def judge_one(plan: ev.Plan, lane: Lane, check: Check) -> Verdict:
         value = None if there is None or there.value is None else describe(there.value, [other.field])
         found += f"; {plan.site_name(other.on)}: {value or f'{other.reading} is unknown'}"
     perhaps = "perhaps " if holds is None else ""
-    return Verdict(holds, f"{site}: {perhaps}{check.say} ({found})" if check.say else f"{site}: {found}")
+    why = f"{site}: {perhaps}{check.say} ({found})" if check.say else f"{site}: {found}"
+    return Verdict(holds, why, remedy=check.remedy)
 
 
 def what_is_wrong(plan: ev.Plan, lane: Lane, check: Check) -> str:
@@ -123,7 +126,8 @@ def what_is_wrong(plan: ev.Plan, lane: Lane, check: Check) -> str:
 def patience(lane: Lane, step: Step, verdict: Verdict, request: Observe | ClaimSite, now: float, undo: bool) -> Next:
     """A reading, or a value in it, is unknown: read again until the patience of the step ends, then fail the step."""
     if verdict.final or now - known_at(lane) >= step.patience:
-        return emit(ev.StepFailed(step=step.id, why=verdict.why, undo=undo, unknown=True))
+        failed = ev.StepFailed(step=step.id, why=verdict.why, remedy=verdict.remedy, undo=undo, unknown=True)
+        return emit(failed)
     return poll_again(lane, request, now)
 
 

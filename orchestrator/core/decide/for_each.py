@@ -68,7 +68,8 @@ def each(plan: ev.Plan, lane: Lane, step: Step, each: ForEach, now: float, atten
     if allowed.holds is None and not lane.waived:
         return patience(lane, step, allowed, request, now, undo=False)
     if allowed.holds is False:
-        return outdated(lane, step, now) or emit(ev.StepFailed(step=step.id, why=allowed.why))
+        failed = ev.StepFailed(step=step.id, why=allowed.why, remedy=allowed.remedy)
+        return outdated(lane, step, now) or emit(failed)
     return _act_on_items(lane, step, step.do, items, request, now)
 
 

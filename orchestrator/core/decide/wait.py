@@ -47,7 +47,7 @@ def require(plan: ev.Plan, lane: Lane, step: Step, now: float) -> Next:
         if verdict.holds is None and not lane.waived:
             return patience(lane, step, verdict, request, now, undo=False)
         if verdict.holds is False:
-            return emit(ev.StepFailed(step=step.id, why=verdict.why))
+            return emit(ev.StepFailed(step=step.id, why=verdict.why, remedy=verdict.remedy))
     if step.until or step.for_each or step.ask or step.compare or step.foresee:
         return emit(ev.RequirementsMet(step=step.id))
     return emit(ev.StepDone(step=step.id))
@@ -60,7 +60,7 @@ def wait(plan: ev.Plan, lane: Lane, step: Step, now: float, attended: bool) -> N
         return Next(requests=(request,))
     wrong = next((check for check in step.never if judge(plan, lane, (check,)).holds), None)
     if wrong is not None:
-        return emit(ev.StepFailed(step=step.id, why=what_is_wrong(plan, lane, wrong)))
+        return emit(ev.StepFailed(step=step.id, why=what_is_wrong(plan, lane, wrong), remedy=wrong.remedy))
     guard = judge(plan, lane, step.guard)
     if not guard.holds:
         return guard_broken(plan, lane, step, guard, request, now=now, attended=attended)
@@ -90,7 +90,7 @@ def _not_yet(
     plan: ev.Plan, lane: Lane, step: Step, goal: Verdict, request: Observe, now: float, attended: bool
 ) -> Next:
     if _is_over(step, lane, now):
-        return _not_within(step, goal.why)
+        return _not_within(step, goal)
     if goal.holds is None and lane.waived:
         return emit(ev.StepDone(step=step.id, note=f"waived without a proof: {goal.why}"))
     if goal.holds is None and not lane.gates:
@@ -113,7 +113,7 @@ def guard_broken(
         return emit(ev.GuardBroke(step=step.id, why=guard.why))
     gate = lane.open_gate(rule.gate)
     if _is_over(step, lane, now) and not (attended and gate is not None):  # an open question to a person stays open
-        return _not_within(step, guard.why)
+        return _not_within(step, guard)
     polling = poll_again(lane, request, now, step.poll.max)
     # Only a reading taken after the grace shows that the guard is still broken.
     if lane.seen_at - lane.guard_broke_at <= rule.grace:
@@ -175,9 +175,10 @@ def _is_over(step: Step, lane: Lane, now: float) -> bool:
     return step.timeout is not None and now - lane.step_at >= step.timeout
 
 
-def _not_within(step: Step, why: str) -> Next:
+def _not_within(step: Step, verdict: Verdict) -> Next:
     assert step.timeout is not None  # the callers check
-    return emit(ev.StepFailed(step=step.id, why=f"the goal was not reached within {step.timeout:g}s: {why}"))
+    why = f"the goal was not reached within {step.timeout:g}s: {verdict.why}"
+    return emit(ev.StepFailed(step=step.id, why=why, remedy=verdict.remedy))
 
 
 def _looking_on(lane: Lane, step: Step, now: float) -> Next:
