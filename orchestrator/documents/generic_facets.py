@@ -57,10 +57,11 @@ class Facets:
             found |= {name: value for name, value in made.items() if name in found}
         return found
 
-    def check(self, side: str, facet: Facet, value: bool | int, say: str = "") -> dict[str, Any]:
+    def check(self, side: str, facet: Facet, value: bool | int, say: str = "", remedy: str = "") -> dict[str, Any]:
         """A check of one facet at one side."""
         reading, name, _ = self._places[facet]
-        return {"on": side, "reading": reading, "where": {name: value}} | ({"say": say} if say else {})
+        told = {"say": say} | ({"remedy": remedy} if remedy else {}) if say else {}
+        return {"on": side, "reading": reading, "where": {name: value}} | told
 
     def fields(self, side: str, wanted: Mapping[str, bool]) -> Steps:
         """Checks of fields that have no facet, one for each reading."""
@@ -83,9 +84,9 @@ class Facets:
         found = self.fields_at(end)
         return found | {name: value for name, value in self._file.actions[action].makes.items() if name in found}
 
-    def cut(self, say: str) -> Steps:
+    def cut(self, say: str, remedy: str) -> Steps:
         """A check that the target no longer hears from the source, if the target's end of the link is read."""
-        return [self.check("target", Facet.LINK, False, say)] if self.has(Facet.LINK, "mate") else []
+        return [self.check("target", Facet.LINK, False, say, remedy)] if self.has(Facet.LINK, "mate") else []
 
     def managers(self, *sides: str) -> Steps:
         """A step for each side. It asks if another manager may act there, or if this is unknown. Empty if no reading of
@@ -148,11 +149,11 @@ class Facets:
             return Drained(self.check("source", Facet.BACKLOG, 0), self.value("source", Facet.BACKLOG), [])
         return None
 
-    def links(self, say: Mapping[str, str], *, serving: str = "source") -> Steps:
+    def links(self, say: Mapping[str, str], *, serving: str = "source", remedy: str = "") -> Steps:
         """Checks of the link at each end whose reading shows the link, while one side serves and the other is its mate.
-        ``say`` is the sentence for a broken link, by side."""
+        ``say`` is the sentence for a broken link, by side, and ``remedy`` what an operator does about it."""
         return [
-            self.check(side, Facet.LINK, True, say[side])
+            self.check(side, Facet.LINK, True, say[side], remedy)
             for side in say
             if self.has(Facet.LINK, "serves" if side == serving else "mate")
         ]

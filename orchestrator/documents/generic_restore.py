@@ -22,6 +22,11 @@ _ACTIONS_MAX = 5
 _STALLED = {"after": "5m", "gate": "sync-stalled", "choices": ["wait", "stop"], "unattended": "stop"}
 _POLL = {"min": "100ms", "max": "2s"}
 _LEFT = "the other site no longer serves, so this site is not changed"
+# What an operator does about a check that does not hold.
+_AGAIN = "check with `failover status` which site serves, and start the restore again once the other site does"
+_RESTORE = "resume an unfinished restore (`failover runs list`), or run `failover restore SERVICE --site SITE`"
+_RELINK = "check the link between the sites. If the site was not restored, run `failover restore SERVICE --site SITE`"
+_WRONG_SITE = "look for an unfinished run with `failover runs list`, and check that `--site` names the restored site"
 
 
 def restore(file: FamilyFile) -> Steps:
@@ -33,7 +38,12 @@ def restore(file: FamilyFile) -> Steps:
         raise not_made(file, "restore", "no field reports the state of the link at the mate (facet link)")
     links = facets.links({"source": "", "target": ""}, serving="target")
     acting = facets.check(
-        "target", Facet.SERVES, True, "the other site does not serve, but a restore needs a site that serves"
+        "target",
+        Facet.SERVES,
+        True,
+        "the other site does not serve, but a restore needs a site that serves",
+        "check with `failover status` which site serves, and name the failed site with `--site`. If no site serves, use"
+        " `failover uncontrolled` first",
     )
     closed = facets.check("source", Facet.SERVES, False, "the failed site serves again")
     counted = (
@@ -50,7 +60,7 @@ def restore(file: FamilyFile) -> Steps:
             "title": "Close the failed site",
             "point_of_no_return": True,
             **({} if file.actions[close].idempotent else {"only_if": [facets.check("source", Facet.SERVES, True)]}),
-            "require": [facets.check("target", Facet.SERVES, True, _LEFT)],
+            "require": [facets.check("target", Facet.SERVES, True, _LEFT, _AGAIN)],
             "do": {"on": "source", "action": close},
             "expect": facets.shown(close),
             **({"report": counted} if counted else {}),
@@ -91,28 +101,30 @@ def failback(file: FamilyFile) -> Steps:
         "source": "the acting site has no link to the other site",
         "target": "the other site has no link to the acting site, so the other site is not restored",
     }
-    links = facets.links(down)
+    links = facets.links(down, remedy=_RELINK)
     if not links:
         raise not_made(file, "failback", "no field reports the state of the link at either site (facet link)")
     arrived = []
     if facets.has(Facet.BACKLOG, "mate"):
         left = "the acting site does not have all data of the other site"
-        arrived = [facets.check("target", Facet.BACKLOG, 0, left)]
+        wait = "wait until `failover status` shows that nothing is left at the restored site"
+        arrived = [facets.check("target", Facet.BACKLOG, 0, left, wait)]
     serves = "the other site serves, so it is not restored as a mate"
     flags = [
-        one | {"say": "the other site is not the mate of the acting site"} for one in _flags(file, facets, "target")
+        one | {"say": "the other site is not the mate of the acting site", "remedy": _RESTORE}
+        for one in _flags(file, facets, "target")
     ]
     idle = "the source does not serve, so there is no service to move back"
     return [
         {
             "id": "acting",
             "title": "Check that the acting site serves",
-            "require": [facets.check("source", Facet.SERVES, True, idle)],
+            "require": [facets.check("source", Facet.SERVES, True, idle, _WRONG_SITE)],
         },
         {
             "id": "restored",
             "title": "Check that the other site is restored",
-            "require": [facets.check("target", Facet.SERVES, False, serves), *flags, *links, *arrived],
+            "require": [facets.check("target", Facet.SERVES, False, serves, _RESTORE), *flags, *links, *arrived],
         },
     ]
 

@@ -28,6 +28,14 @@ _LINK_LOST = {
 }
 _STALLED = {"after": "1m", "gate": "drain-stalled", "choices": ["wait", "revert", "escalate"], "unattended": "revert"}
 _POLL = {"min": "100ms", "max": "1s"}
+# What an operator does about a check that does not hold.
+_RELINK = "check the link between the sites, and read both sites with `failover status`"
+_SERVING = "find out with `failover status` which site serves, and start the move from that site"
+_CLOSE_ONE = "close the site that must not serve, and read both sites with `failover status`"
+_TAKEN = "read both sites with `failover status`: if the target serves, there is nothing to take over"
+_NOT_LOST = "read both sites with `failover status`, and use `failover controlled` if the failed site serves"
+_HEARD = "reach the failed site another way and use `failover controlled`, or stop the failed site first"
+_NAME_FAILED = "check with `failover status` which site serves, and name the failed site with `--site`"
 
 
 def generic_runbook(file: FamilyFile, kind: str, own: Container[str] = ()) -> Runbook:
@@ -72,7 +80,15 @@ def _controlled(file: FamilyFile) -> Steps:
         raise not_made(file, "controlled", "no field reports the state of the link at the target (facet link)")
     lost = {"target": "the link was lost before the target had everything"}
     doubt = (
-        [facets.check("source", Facet.IN_DOUBT, 0, "the source has prepared transactions without an outcome")]
+        [
+            facets.check(
+                "source",
+                Facet.IN_DOUBT,
+                0,
+                "the source has prepared transactions without an outcome",
+                "wait until each prepared transaction at the source has an outcome, or end it there",
+            )
+        ]
         if facets.has(Facet.IN_DOUBT, "serves")
         else []
     )
@@ -81,10 +97,13 @@ def _controlled(file: FamilyFile) -> Steps:
             "id": "ready",
             "title": "Check that the source serves, and that the target is ready",
             "require": [
-                facets.check("source", Facet.SERVES, True, "the source does not serve, so there is nothing to move"),
-                facets.check("target", Facet.SERVES, False, "the target already serves"),
+                facets.check(
+                    "source", Facet.SERVES, True, "the source does not serve, so there is nothing to move", _SERVING
+                ),
+                facets.check("target", Facet.SERVES, False, "the target already serves", _CLOSE_ONE),
                 *facets.links(
-                    {"source": "the link is down at the source", "target": "the link is down at the target"}
+                    {"source": "the link is down at the source", "target": "the link is down at the target"},
+                    remedy=_RELINK,
                 ),
                 *doubt,
             ],
@@ -94,8 +113,8 @@ def _controlled(file: FamilyFile) -> Steps:
             "id": "close",
             "title": "Close the source",
             "require": [
-                facets.check("target", Facet.SERVES, False, "the target serves"),
-                *facets.links({"target": "the link is down at the target"}),
+                facets.check("target", Facet.SERVES, False, "the target serves", _CLOSE_ONE),
+                *facets.links({"target": "the link is down at the target"}, remedy=_RELINK),
             ],
             "do": {"on": "source", "action": close},
             "expect": facets.shown(close),
@@ -147,7 +166,7 @@ def _controlled(file: FamilyFile) -> Steps:
 def _uncontrolled(file: FamilyFile) -> Steps:
     facets = Facets(file)
     opens = facets.opening()
-    silent = {"on": "source", "reading": "reachability", "where": {"role_known": False}}
+    silent = {"on": "source", "reading": "reachability", "where": {"role_known": False}, "remedy": _NOT_LOST}
     return [
         {
             "id": "source-lost",
@@ -165,6 +184,8 @@ def _uncontrolled(file: FamilyFile) -> Steps:
                     "reading": "reachability",
                     "where": {"role": "standby"},
                     "say": "the failed site answers but does not serve, so it is not lost",
+                    "remedy": "check with `failover status` whether its mate serves already. If not, look for an"
+                    " unfinished run with `failover runs list`",
                 },
             ],
             "hold": "10s",
@@ -191,8 +212,8 @@ def _uncontrolled(file: FamilyFile) -> Steps:
             "title": "Open the target",
             "point_of_no_return": True,
             "require": [
-                facets.check("target", Facet.SERVES, False, "the target already serves"),
-                *facets.cut("the target hears from the failed site again"),
+                facets.check("target", Facet.SERVES, False, "the target already serves", _TAKEN),
+                *facets.cut("the target hears from the failed site again", _HEARD),
                 silent | {"say": "the failed site has come back"},
             ],
             "do": {"on": "target", "action": opens},
@@ -204,10 +225,7 @@ def _uncontrolled(file: FamilyFile) -> Steps:
 def _unlinked(facets: Facets) -> Steps:
     """Checks that the target does not hear from the source. If the target does, the source is not lost: only this
     program cannot reach it."""
-    alive = (
-        "the target still hears from the failed site, so the failed site is alive: reach it another way, or stop it"
-    )
-    cut = facets.cut(alive)
+    cut = facets.cut("the target still hears from the failed site, so the failed site is alive", _HEARD)
     if not cut:
         return []
     title = "Confirm that the target no longer hears from the failed site"
@@ -223,14 +241,14 @@ def _guard(file: FamilyFile) -> Steps:
         {
             "id": "acting",
             "title": "Check that the other site serves",
-            "require": [facets.check("target", Facet.SERVES, True, left)],
+            "require": [facets.check("target", Facet.SERVES, True, left, _NAME_FAILED)],
             "patience": "5s",
         },
         {
             "id": "close",
             "title": "Close the failed site",
             "point_of_no_return": True,
-            "require": [facets.check("target", Facet.SERVES, True, left)],
+            "require": [facets.check("target", Facet.SERVES, True, left, _NAME_FAILED)],
             "do": {"on": "source", "action": close},
             "expect": facets.shown(close),
             "within": "5s",

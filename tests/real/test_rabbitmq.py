@@ -92,7 +92,7 @@ def test_a_broker_that_is_too_old(pair: Pair) -> None:
         code, said = pair.run("controlled", "--service", "orders", "--from", order[0].name, "--yes")
     finally:
         pair.ny_api.answered = bytes
-    assert (code, "is older than RabbitMQ 3.10; upgrade it first" in said) == (3, True), said
+    assert (code, "is older than RabbitMQ 3.10" in said) == (3, True), said
     assert pair.in_order() == order
 
 
