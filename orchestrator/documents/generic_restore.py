@@ -25,7 +25,9 @@ _LEFT = "the other site no longer serves, so this site is not changed"
 # What an operator does about a check that does not hold.
 _AGAIN = "check with `failover status` which site serves, and start the restore again once the other site does"
 _RESTORE = "resume an unfinished restore (`failover runs list`), or run `failover restore SERVICE --site TARGET`"
-_RELINK = "check the link between the sites. If the site was not restored, run `failover restore SERVICE --site TARGET`"
+_RELINK = (
+    "check the link between the sites. If the site was not restored, run `failover restore SERVICE --site TARGET`"
+)
 _WRONG_SITE = "look for an unfinished run with `failover runs list`, and check that `--site` names the restored site"
 
 
