@@ -24,7 +24,7 @@ def ordinary_file(path: Path, flags: int = 0) -> Iterator[BinaryIO]:
         if stat.S_ISDIR(mode):
             raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), str(path))
         if not stat.S_ISREG(mode):
-            raise OSError(errno.EINVAL, "it is not an ordinary file", str(path))
+            raise OSError(errno.EINVAL, "the path is not an ordinary file", str(path))
         yield stream
 
 

@@ -74,7 +74,9 @@ def not_offered(family: str, what: str, offers: Callable[[Offering], bool]) -> D
     """The error for a ``family`` that does not offer ``what``, such as ``guard``. The hint names the families that do,
     by ``offers``."""
     others = ", ".join(name for name in known_families() if offers(offering(name)))
-    return DefinitionError(f"the family {family} does not offer {what}", hint=f"families that do: {others or 'none'}")
+    return DefinitionError(
+        f"the family {family} does not offer {what}", hint=f"families that offer this: {others or 'none'}"
+    )
 
 
 def see_roles(family: str) -> None:

@@ -131,7 +131,7 @@ def make_private(path: Path, *, may_make: bool = True) -> None:
             if path.with_name(path.name + end).is_symlink():
                 raise OSError(errno.ELOOP, f"{path.name}{end} is a link")
         if not stat.S_ISREG(found.st_mode) or found.st_uid != os.getuid() or found.st_mode & 0o022:
-            raise OSError(errno.EPERM, "it is not a regular file that only this account can write")
+            raise OSError(errno.EPERM, "the file must be a regular file that only this account can write")
     except OSError as error:
         raise JournalUnavailable(
             f"the journal {path} cannot be opened: {error.strerror}",

@@ -23,7 +23,10 @@ def test_a_file_that_others_can_write(shell: Shell, monkeypatch: pytest.MonkeyPa
     path.chmod(mode)
     named(shell, monkeypatch, path)
     ended = shell.move()
-    assert (ended.code, "it is not a regular file that only this account can write" in ended.complaint) == (6, True)
+    assert (ended.code, "the file must be a regular file that only this account can write" in ended.complaint) == (
+        6,
+        True,
+    )
     assert path.stat().st_size == 0
 
 

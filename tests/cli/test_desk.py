@@ -87,7 +87,7 @@ def test_a_question_is_answered(person: Person, capsys: pytest.CaptureFixture[st
 @pytest.mark.parametrize(
     "meanwhile",
     [
-        ev.GateWithdrawn(gate="bridge-lost", why="it holds again"),
+        ev.GateWithdrawn(gate="bridge-lost", why="the condition holds again"),
         ev.GateDecided(gate="bridge-lost", step="drain", ruling=ev.Ruling(choice="wait", reason="r", by="bob")),
         ev.LaneEnded(outcome=ev.Outcome.REVERTED),
     ],
@@ -109,7 +109,7 @@ def test_a_question_that_became_another_one_is_not_asked(person: Person, capsys:
     """Law: the same gate, opened anew for another reason, is another question: an answer is to what was read."""
     desk, first, second = a_desk(person), question("the bridge is down"), question("the bridge is down again")
     told(desk, first)
-    told(desk, ev.GateWithdrawn(gate="bridge-lost", why="it holds again"))
+    told(desk, ev.GateWithdrawn(gate="bridge-lost", why="the condition holds again"))
     told(desk, second)
     person.type("revert\n")
     assert desk.ask("Trading", first) is None
@@ -285,7 +285,7 @@ def test_a_question_answers_itself_while_somebody_thinks(person: Person, capsys:
     """Law: it is taken back at once, with a word."""
     desk, gate = a_desk(person), question("the bridge is down")
     told(desk, gate)
-    withdrawn = ev.GateWithdrawn(gate="bridge-lost", why="it holds again")
+    withdrawn = ev.GateWithdrawn(gate="bridge-lost", why="the condition holds again")
     threading.Timer(0.3, told, (desk, withdrawn)).start()
     assert desk.ask("Trading", gate) is None
     assert "this question has answered itself" in capsys.readouterr().err

@@ -25,10 +25,10 @@ def suspends(family: Offering) -> bool:
 @pytest.mark.parametrize(
     ("what", "offers", "hint"),
     [
-        ("guard", lambda one: one.guard() is not None, "families that do: amps, solace"),
-        ("--readings", lambda one: one.watch() is not None, "families that do: amps, solace"),
-        ("--suspend-at", suspends, "families that do: solace"),
-        ("tea", lambda one: False, "families that do: none"),
+        ("guard", lambda one: one.guard() is not None, "families that offer this: amps, solace"),
+        ("--readings", lambda one: one.watch() is not None, "families that offer this: amps, solace"),
+        ("--suspend-at", suspends, "families that offer this: solace"),
+        ("tea", lambda one: False, "families that offer this: none"),
     ],
 )
 def test_the_hint_names_who_offers_it(what: str, offers: Callable[[Offering], bool], hint: str) -> None:
@@ -36,7 +36,9 @@ def test_the_hint_names_who_offers_it(what: str, offers: Callable[[Offering], bo
     error = not_offered("ledger", what, offers)
     assert str(error) == f"the family ledger does not offer {what}"
     # Families in files are among them where a command has found their files.
-    assert set(hint.split(": ")[1].split(", ")) <= set(error.hint.removeprefix("families that do: ").split(", "))
+    assert set(hint.split(": ")[1].split(", ")) <= set(
+        error.hint.removeprefix("families that offer this: ").split(", ")
+    )
 
 
 @pytest.mark.parametrize("family", ["amps", "solace"])

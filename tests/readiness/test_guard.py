@@ -335,7 +335,7 @@ def test_a_journal_that_is_away_for_a_while(night: Night) -> None:
     ended = night.guard()
     assert (ended.code, night.role(), night.doors()) == (0, "standby", [False])
     # Once for each thing that it keeps from being done: the door was up first, then the role was seen too.
-    assert ended.err.count("it is not a regular file that only this account can write") == 2
+    assert ended.err.count("the file must be a regular file that only this account can write") == 2
 
 
 def test_an_inventory_that_is_being_edited(night: Night) -> None:
@@ -375,7 +375,7 @@ def test_another_run_is_waited_for(shell: Shell) -> None:
     night.disturb("at 0s: role ny active")
     ended = night.guard(seconds=30)
     [run] = [one["run"] for one in night.runs() if one["runbook"] == "solace/restore"]
-    assert f"run {run} is unfinished: the guard waits for it" in ended.out
+    assert f"the guard waits for run {run}, which is unfinished" in ended.out
     assert (night.guards(), night.role()) == ([], "active")
 
 

@@ -89,7 +89,10 @@ EXAMPLES: tuple[tuple[ev.Event, str], ...] = (
         ev.GateDecided(gate="xa", step="transactions", ruling=RULING, item="1-a-b"),
         "decided by ann: 1-a-b: commit (all other branches are committed)",
     ),
-    (ev.GateWithdrawn(gate="g", why="it holds again"), "a decision is no longer needed: it holds again"),
+    (
+        ev.GateWithdrawn(gate="g", why="the condition holds again"),
+        "a decision is no longer needed: the condition holds again",
+    ),
     (
         question(approval=ev.ApprovalSought(needed=1, plan="0", expires_at=0.0)),
         "decision needed: why: failover approve",

@@ -117,7 +117,7 @@ def _reconfirmed(
     if not verdict.holds:  # unknown is not proven
         return when_broken(verdict, request)
     if lane.guard_broke_at is not None:
-        healed = [ev.GateWithdrawn(gate=gate.gate, why="it holds again") for gate in lane.gates]
+        healed = [ev.GateWithdrawn(gate=gate.gate, why="the condition holds again") for gate in lane.gates]
         return emit(*healed, ev.GuardHealed(step=task.step))
     return None
 

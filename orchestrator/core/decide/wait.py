@@ -65,7 +65,7 @@ def wait(plan: ev.Plan, lane: Lane, step: Step, now: float, attended: bool) -> N
     if not guard.holds:
         return guard_broken(plan, lane, step, guard, request, now=now, attended=attended)
     if lane.guard_broke_at is not None:
-        healed = [ev.GateWithdrawn(gate=gate.gate, why="it holds again") for gate in lane.gates]
+        healed = [ev.GateWithdrawn(gate=gate.gate, why="the condition holds again") for gate in lane.gates]
         return emit(*healed, ev.GuardHealed(step=step.id))
     goal = judge(plan, lane, step.until)
     if goal.holds:

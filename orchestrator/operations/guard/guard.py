@@ -211,7 +211,7 @@ class Guard:
         """Resume a run of a guard; wait for any other run."""
         busy = [one.run for one in owners if one.is_led or not one.is_own]
         if busy:
-            self._report("locked", f"run {busy[0]} is unfinished: the guard waits for it")
+            self._report("locked", f"the guard waits for run {busy[0]}, which is unfinished")
             return False
         if not self._may_try():
             return False

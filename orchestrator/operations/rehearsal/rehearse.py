@@ -168,7 +168,7 @@ def _scene_maker(family: str) -> MakeScene:
         offered = [name for name in known_families() if offering(name).rehearsal() is not None]
         raise DefinitionError(
             f"the family {family} does not offer a simulation, so it cannot be rehearsed",
-            hint=f"families that do: {', '.join(offered)}",
+            hint=f"families that offer this: {', '.join(offered)}",
         )
     return found
 
