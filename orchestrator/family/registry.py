@@ -154,7 +154,7 @@ def _load(entry: EntryPoint) -> type[Adapter]:
     lacking = [name for name in _METHODS if not callable(getattr(loaded, name, None))]
     lacking += [name for name, kind in _DECLARATIONS.items() if not isinstance(getattr(loaded, name, None), kind)]
     if not isinstance(loaded, type) or lacking:
-        what = f"the class has no {', '.join(lacking)}" if lacking else "the entry point is not a class"
+        what = f"the adapter has no {', '.join(lacking)}" if lacking else "the entry point is not a class"
         raise DefinitionError(f"the adapter {entry.name} of {owner} does not fit the contract: {what}")
     adapter: type[Adapter] = loaded
     return adapter

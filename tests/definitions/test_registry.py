@@ -119,8 +119,11 @@ def test_one_distribution_seen_twice_is_no_conflict() -> None:
         ("bad = unfinished_plugin:Adapter", "cannot be imported: SyntaxError: "),
         ("bad = missing_plugin:Adapter", "cannot be imported: ModuleNotFoundError: No module named 'missing_plugin'"),
         ("bad = good_plugin:Nothing", "cannot be imported: AttributeError: "),
-        ("bad = good_plugin:NoClose", "does not fit the contract: it has no close, simulated"),
-        ("bad = good_plugin:function", "does not fit the contract: it has no open, probe, apply, close, readings"),
+        ("bad = good_plugin:NoClose", "does not fit the contract: the adapter has no close, simulated"),
+        (
+            "bad = good_plugin:function",
+            "does not fit the contract: the adapter has no open, probe, apply, close, readings",
+        ),
         ("bad = not a module", "cannot be imported"),
     ],
 )
