@@ -105,11 +105,11 @@ def _of_all(
             "-v",
             count=True,
             show_default=False,
-            help="Show each command that is sent to a device; -vv: the answers too.",
+            help="Show each command that is sent to a device; -vv also shows the answers.",
         ),
     ] = 0,
     log_file: Annotated[
-        Path | None, typer.Option("--log-file", metavar="FILE", help="Write commands and answers there, redacted.")
+        Path | None, typer.Option("--log-file", metavar="FILE", help="Write commands and answers to FILE, redacted.")
     ] = None,
 ) -> None:
     """The options of all commands."""
@@ -174,12 +174,13 @@ def main(arguments: Sequence[str] | None = None, tools: Tools | None = None) -> 
         if replaced is not None:
             return _failed(replaced, as_json="--json" in typed)
         bug = FailoverError(
-            f"this is a bug: {type(error).__name__}: {error}", hint="nothing more was sent; see the run's record"
+            f"this is a bug: {type(error).__name__}: {error}",
+            hint="no more commands were sent; see the record of the run",
         )
         if os.environ.get("FAILOVER_TRACEBACK"):
             traceback.print_exc()
         else:
-            say("set FAILOVER_TRACEBACK=1 to see where")
+            say("set FAILOVER_TRACEBACK=1 to see where the error is")
         return _failed(bug, as_json="--json" in typed)
     return 0
 

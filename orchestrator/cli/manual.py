@@ -17,7 +17,7 @@ def register(app: typer.Typer) -> None:
 
 def man(
     context: typer.Context,
-    directory: Annotated[Path, typer.Argument(metavar="DIR", help="Where to write them, such as build/man.")],
+    directory: Annotated[Path, typer.Argument(metavar="DIR", help="The directory for the pages, such as build/man.")],
 ) -> None:
     """Write a manual page for each command.
 

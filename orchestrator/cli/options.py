@@ -35,7 +35,7 @@ PairName = Annotated[
     typer.Option(
         "--pair",
         metavar="NAME",
-        help="The pair, if the inventory has several.",
+        help="The name of the pair, if the inventory has several pairs.",
         rich_help_panel=WHAT,
         autocompletion=completion.pairs,
     ),
@@ -46,20 +46,28 @@ InventoryFile = Annotated[
         "--inventory",
         "-i",
         metavar="FILE",
-        help="Default: $FAILOVER_INVENTORY, or the simulated pair.",
+        help="The inventory (default: $FAILOVER_INVENTORY, or the simulated pair).",
         rich_help_panel=WHAT,
     ),
 ]
 Readings = Annotated[
     Path | None,
-    typer.Option("--readings", metavar="DIR", help="Also keep each reading there, for `failover pipeline watch`."),
+    typer.Option("--readings", metavar="DIR", help="Also keep each reading in DIR, for `failover pipeline watch`."),
 ]
-AsJson = Annotated[bool, typer.Option("--json", help="For machines: JSON, one value a line.", rich_help_panel=OUTPUT)]
+AsJson = Annotated[
+    bool, typer.Option("--json", help="Print JSON for machines, one value on each line.", rich_help_panel=OUTPUT)
+]
 LinesAsJson = Annotated[
-    bool, typer.Option("--json", help="One JSON value a line, ending in a result object.", rich_help_panel=OUTPUT)
+    bool,
+    typer.Option(
+        "--json", help="Print one JSON value on each line, and a result object at the end.", rich_help_panel=OUTPUT
+    ),
 ]
 EventsAsJson = Annotated[
-    bool, typer.Option("--json", help="One JSON event a line, ending in a result object.", rich_help_panel=OUTPUT)
+    bool,
+    typer.Option(
+        "--json", help="Print one JSON event on each line, and a result object at the end.", rich_help_panel=OUTPUT
+    ),
 ]
 Yes = Annotated[bool, typer.Option("--yes", "-y", help="Do not ask for confirmation.")]
 OnStall = Annotated[
@@ -67,14 +75,16 @@ OnStall = Annotated[
     typer.Option(
         "--on-stall",
         metavar="wait|revert|escalate",
-        help="If the drain stalls (unattended: revert).",
+        help="What to do if the drain stalls (unattended: revert).",
         rich_help_panel=DECIDE,
     ),
 ]
 Faults = Annotated[
     list[str] | None,
     typer.Option(
-        "--fault", metavar="TEXT|FILE", help="Simulated pair only: 'drain: bridge down 5s', or a file of them."
+        "--fault",
+        metavar="TEXT|FILE",
+        help="Simulated pair only: a fault such as 'drain: bridge down 5s', or a file of faults.",
     ),
 ]
 RunbookName = Annotated[
@@ -82,7 +92,7 @@ RunbookName = Annotated[
     typer.Option(
         "--runbook",
         metavar="NAME|FILE",
-        help="Another procedure than the usual one of this family.",
+        help="A runbook to use instead of the usual runbook of the family.",
         rich_help_panel=WHAT,
     ),
 ]
@@ -90,7 +100,7 @@ RunName = Annotated[
     str | None,
     typer.Argument(
         metavar="RUN",
-        help="Run ID, unique prefix, or 'last' (default: the unfinished one).",
+        help="Run ID, unique prefix, or 'last' (default: the unfinished run).",
         autocompletion=completion.runs,
     ),
 ]
@@ -98,23 +108,28 @@ PastRunName = Annotated[
     str | None,
     typer.Argument(
         metavar="RUN",
-        help="Run ID, unique prefix, or 'last' (default: the newest one).",
+        help="Run ID, unique prefix, or 'last' (default: the newest run).",
         autocompletion=completion.runs,
     ),
 ]
 OutputForm = Annotated[
     Form,
-    typer.Option("--output", "-o", help="wide: everything on each line.", rich_help_panel=OUTPUT),
+    typer.Option(
+        "--output", "-o", help="The output form; wide shows everything on each line.", rich_help_panel=OUTPUT
+    ),
 ]
 # An outage that is longer than this is shown in red.
 OUTAGE_SLO = "30s"
 OutageSlo = Annotated[
     str,
     typer.Option(
-        "--outage-slo", metavar="TIME", help="On the screen, a longer outage is red.", rich_help_panel=OUTPUT
+        "--outage-slo",
+        metavar="TIME",
+        help="Show an outage in red on the screen if it is longer than TIME.",
+        rich_help_panel=OUTPUT,
     ),
 ]
-Reason = Annotated[str, typer.Option("--reason", metavar="TEXT", help="Why; recorded with the run.")]
+Reason = Annotated[str, typer.Option("--reason", metavar="TEXT", help="The reason; recorded with the run.")]
 
 
 @dataclass(frozen=True, slots=True)

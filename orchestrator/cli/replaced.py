@@ -19,7 +19,7 @@ def replacement(error: BaseException, since: float) -> ProgramReplaced | None:
         return None
     return ProgramReplaced(
         f"failover was updated while this command ran, and cannot continue: {type(error).__name__}: {error}",
-        hint="`failover resume` continues a run that was started; if none was, type the command again",
+        hint="`failover resume` continues a run that was started; if no run was started, type the command again",
     )
 
 

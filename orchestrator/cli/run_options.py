@@ -16,9 +16,9 @@ from orchestrator.cli.options import OUTAGE_SLO, EventsAsJson, Faults, OutageSlo
 class Beginning:
     """The typed options. Each field is a separate option."""
 
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Read, check, print every command; change nothing.")] = (
-        False
-    )
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Read and check the pair, and print every command; change nothing.")
+    ] = False
     as_json: EventsAsJson = False
     yes: Yes = False
     outage_slo: OutageSlo = OUTAGE_SLO
@@ -26,7 +26,7 @@ class Beginning:
         bool,
         typer.Option(
             "--fail-fast",
-            help="If one service fails, roll back the others that still can.",
+            help="If one service fails, roll back the other services that can still be rolled back.",
             rich_help_panel=SEVERAL,
         ),
     ] = False
@@ -46,7 +46,7 @@ class Beginning:
         typer.Option(
             "--canary",
             metavar="NAME",
-            help="Move this one first, alone; if it fails, start no other.",
+            help="Move this service first, alone; if it fails, start no other service.",
             rich_help_panel=SEVERAL,
             autocompletion=completion.services,
         ),
@@ -57,7 +57,7 @@ class Beginning:
             "--max-failed",
             metavar="N",
             min=1,
-            help="With N failed services, start no further wave.",
+            help="Start no further wave after N services failed.",
             rich_help_panel=SEVERAL,
         ),
     ] = 1
@@ -66,7 +66,7 @@ class Beginning:
         typer.Option(
             "--idempotency-key",
             metavar="TEXT",
-            help="Name this request: the same name again returns the first run's result.",
+            help="Name this request; a second request with the same name returns the result of the first run.",
         ),
     ] = None
     timeout: Annotated[
@@ -74,14 +74,15 @@ class Beginning:
         typer.Option(
             "--timeout",
             metavar="TIME",
-            help="Roll back what is not done by then: 90s, 5m. Past the point of no return it continues.",
+            help="Roll back services that are not done after TIME: 90s, 5m. After its point of no return, a service"
+            " continues.",
         ),
     ] = None
     no_wait: Annotated[
         bool,
         typer.Option(
             "--no-wait/--wait",
-            help="Return once the run continues in the background, instead of waiting for its end.",
+            help="Do not wait for the end of the run; the run continues in the background.",
         ),
     ] = False
     approve_by: Annotated[
@@ -91,7 +92,7 @@ class Beginning:
             metavar="N",
             min=1,
             max=10,
-            help="Start only once N other people have approved.",
+            help="Start only after N other people have approved.",
             rich_help_panel=APPROVAL,
         ),
     ] = None
@@ -100,7 +101,7 @@ class Beginning:
         typer.Option(
             "--approve-within",
             metavar="TIME",
-            help="Time to approve; then the run is refused (default: 1h).",
+            help="The time limit for approvals; after it, the run is refused (default: 1h).",
             rich_help_panel=APPROVAL,
         ),
     ] = None
@@ -109,7 +110,7 @@ class Beginning:
         typer.Option(
             "--break-glass",
             metavar="REASON",
-            help="Start without the approval of others; this is recorded.",
+            help="Start without the approval of others; REASON is recorded.",
             rich_help_panel=APPROVAL,
         ),
     ] = None

@@ -23,31 +23,35 @@ class SparkOptions:
         typer.Option(
             "--engine",
             metavar="spark|duckdb|auto",
-            help="Who computes. auto: DuckDB on this machine; Spark for what is large or elsewhere.",
+            help="The engine; auto uses DuckDB on this machine, and Spark for data that is large or elsewhere.",
         ),
     ] = "auto"
     master: Annotated[
         str | None,
-        typer.Option("--master", metavar="URL", help="A Spark cluster (default: every core of this machine)."),
+        typer.Option(
+            "--master", metavar="URL", help="The URL of a Spark cluster (default: every core of this machine)."
+        ),
     ] = None
     remote: Annotated[
         str | None,
-        typer.Option("--remote", metavar="sc://HOST:PORT", help="A Spark Connect server."),
+        typer.Option("--remote", metavar="sc://HOST:PORT", help="The address of a Spark Connect server."),
     ] = None
     memory: Annotated[
-        str, typer.Option("--memory", metavar="SIZE", help="Bound of the engine's memory here: 2g, 800m.")
+        str, typer.Option("--memory", metavar="SIZE", help="The maximum memory of the engine here: 2g, 800m.")
     ] = "2g"
     partitions: Annotated[
         int | None,
-        typer.Option("--partitions", metavar="N", min=1, help="Spark: pieces of work between two exchanges of rows."),
+        typer.Option("--partitions", metavar="N", min=1, help="Spark: the number of partitions after each shuffle."),
     ] = None
     scratch: Annotated[
         str | None,
-        typer.Option("--scratch", metavar="DIR", help="For what does not fit into memory (default: /tmp)."),
+        typer.Option(
+            "--scratch", metavar="DIR", help="The directory for data that does not fit into memory (default: /tmp)."
+        ),
     ] = None
     conf: Annotated[
         list[str] | None,
-        typer.Option("--conf", metavar="spark.NAME=VALUE", help="Any Spark setting; repeat for several."),
+        typer.Option("--conf", metavar="spark.NAME=VALUE", help="Any Spark setting; repeat for several settings."),
     ] = None
 
     def settings(self) -> Settings:

@@ -49,11 +49,11 @@ def _state_directory() -> Path:
     except OSError as error:
         raise JournalUnavailable(
             f"the state directory {path} cannot be used: {error.strerror}",
-            hint=f"set {STATE_VARIABLE} to another one",
+            hint=f"set {STATE_VARIABLE} to another directory",
         ) from error
     if not is_ours:
         raise DefinitionError(
-            f"the state directory {path} can be written by others, so its record proves nothing",
-            hint=f"make it yours alone (chmod 700 {path}), in a folder where others cannot put another in its place",
+            f"other accounts can write to the state directory {path}, so its record proves nothing",
+            hint=f"allow only your account (chmod 700 {path}), and use a folder where other accounts cannot replace it",
         )
     return path

@@ -63,7 +63,7 @@ class WireLog:
     def close(self) -> None:
         """End the log. If nothing was written to the file, say why."""
         if self._file is not None and self._is_silent:
-            say("nothing for the log file: no device was connected to (a simulated pair has none)")
+            say("the log file is empty, because failover connected to no device (a simulated pair has no devices)")
         if self._file is not None:
             self._file.close()
             self._file = None

@@ -14,10 +14,10 @@ NOT_ABORTED_EXIT_CODE = 10
 _ABORTED = frozenset({ev.Outcome.REVERTED, ev.Outcome.REFUSED})
 _STOPPED = frozenset({ev.Outcome.NEEDS_OPERATOR, ev.Outcome.STUCK})
 _WHY: Mapping[ev.Outcome | None, str] = {
-    ev.Outcome.DONE: "it was done already",
-    ev.Outcome.ESCALATED: "it was done already, without the guarantee",
-    ev.Outcome.NEEDS_OPERATOR: "it stopped where it is",
-    ev.Outcome.STUCK: "it could not be rolled back",
+    ev.Outcome.DONE: "the procedure was already done",
+    ev.Outcome.ESCALATED: "the procedure was already done, without the guarantee",
+    ev.Outcome.NEEDS_OPERATOR: "the procedure stopped at its present step",
+    ev.Outcome.STUCK: "the procedure could not be rolled back",
 }
 
 
@@ -58,7 +58,7 @@ def _why(lane: LaneReport, waits: str) -> str:
     if lane.not_aborted:
         return lane.not_aborted
     if lane.status == "reverting":
-        return "it is being rolled back, and is not finished"
+        return "the rollback is not finished"
     if waits and not has_answered(lane):
         return waits
-    return _WHY.get(lane.outcome, "it is not finished")
+    return _WHY.get(lane.outcome, "the procedure is not finished")

@@ -56,7 +56,7 @@ def who_serves(source: str, target: str, lane: LaneReport) -> str:
         return f"{serving[0]} is {what}" if len(serving) == 1 else f"{source} and {target} are both {what}"
     if lane.no_active_site_since is not None:
         return f"no site is known to be active since {lane.no_active_site_since}"
-    return "which site is active is unknown"
+    return "it is unknown which site is active"
 
 
 def named_in(services: Sequence[str]) -> str:
@@ -73,12 +73,12 @@ def _both_active(plan: ev.Plan, lanes: Sequence[LaneReport]) -> str:
     spans = [one for lane in lanes for one in lane.both_active]
     at_most = [one.at_most_seconds for one in spans]
     known = [one for one in at_most if one is not None]
-    most = f", at most {max(known):.1f}s" if len(known) == len(at_most) else ", how long at most is unknown"
+    most = f", at most {max(known):.1f}s" if len(known) == len(at_most) else ", the longest possible time is unknown"
     open_ones = [one for one in spans if one.until is None]
     end = (
-        f"no later reading shows that it is over (last read {max(one.last for one in open_ones)})"
+        f"no later reading shows the end (last read {max(one.last for one in open_ones)})"
         if open_ones
-        else f"over by {max(one.until or '' for one in spans)}"
+        else f"ended by {max(one.until or '' for one in spans)}"
     )
     least = max(one.at_least_seconds for one in spans)
     return (
@@ -96,8 +96,8 @@ def _left_behind(family: str, lanes: Sequence[LaneReport]) -> str:
     if unknown:
         whose = "" if not known else f" for {counted(unknown, 'more service')}"
         unit = words_of(family).backlog
-        much = f"how many {unit}s" if unit else "how much"
-        parts.append(f"{much} only {found[0].site} holds is unknown{whose}: no reading tells")
+        much = f"the number of {unit}s" if unit else "the amount of data"
+        parts.append(f"{much} that only {found[0].site} holds is unknown{whose}, because no reading shows it")
     return f"LEFT AT {found[0].site}: {'; '.join(parts)}"
 
 
@@ -106,5 +106,7 @@ def _how_many(family: str, known: Sequence[LeftBehind]) -> str:
     oldest = min(one.read_at or "" for one in known)
     text = f"{amount(number, family)} queued for its mate, read at {oldest}"
     return (
-        text if all(one.is_fresh for one in known) else f"{text}: that is not of now, how many there are is unknown"
+        text
+        if all(one.is_fresh for one in known)
+        else f"{text}; this reading is old, so the present number is unknown"
     )

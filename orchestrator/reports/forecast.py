@@ -104,10 +104,14 @@ def read_forecast(path: Path) -> Forecast | None:
         found = Forecast.model_validate_json(text)
     except ValidationError as error:
         raise DefinitionError(
-            f"{path} is no forecast: {error.errors()[0]['msg']}", hint="failover pipeline history … --learn"
+            f"{path} is not a forecast: {error.errors()[0]['msg']}",
+            hint="make a new forecast: failover pipeline history … --learn",
         ) from error
     if found.format != FORMAT:
-        raise DefinitionError(f"{path} is a forecast of another version", hint="failover pipeline history … --learn")
+        raise DefinitionError(
+            f"{path} is a forecast of another version",
+            hint="make a new forecast: failover pipeline history … --learn",
+        )
     return found
 
 

@@ -58,7 +58,7 @@ class LastKnown:
     def words(self) -> str:
         """The readings in words, with ``unknown`` for a missing reading."""
         if not self.readings:
-            return "nothing is on record"
+            return "no reading is on record"
         of_family = next(
             kinds for kinds in map(_of_risk, known_families()) if not kinds.keys().isdisjoint(self.readings)
         )

@@ -20,11 +20,11 @@ _PLANNED = ("controlled", "failback")
 
 _REPAIRED: Mapping[tuple[Role | None, Role | None], str] = {
     (Role.STANDBY, Role.STANDBY): "NO SITE IS ACTIVE.",
-    (Role.ACTIVE, Role.ACTIVE): "BOTH SITES ARE ACTIVE: clients may be on either.",
+    (Role.ACTIVE, Role.ACTIVE): "BOTH SITES ARE ACTIVE: clients may use either site.",
 }
 """The states that `failover repair` is for, by the roles of source and target."""
 
-_OTHERS_FIRST = "The run still moves other services: wait until it has ended. "
+_OTHERS_FIRST = "The run still moves other services: wait until the run has ended. "
 """The leader of the run locks out every other process."""
 
 
@@ -34,7 +34,7 @@ def advice(report: RunReport, lane: LaneReport, *, is_led: bool = False, is_kept
     if not is_kept and lane.outcome in (None, ev.Outcome.NEEDS_OPERATOR, ev.Outcome.STUCK):
         return ""
     if report.approval is not None and report.approval.is_waiting:
-        return f"It waits for approvals. If no process leads it now: `failover resume {report.run}`."
+        return f"The run waits for approvals. If no process leads the run now, resume it: `failover resume {report.run}`."
     match lane.outcome:
         case ev.Outcome.DONE:
             return _after_success(report, lane)
@@ -48,14 +48,14 @@ def advice(report: RunReport, lane: LaneReport, *, is_led: bool = False, is_kept
             return _OTHERS_FIRST * is_led + _when_stopped(report, lane)
         case None if not lane.steps and not is_led and lane.can_turn_back:
             return (
-                f"Nothing of it was changed. Resume the run: `failover resume {report.run}`. Or end it without this "
-                f"service: `failover abort {report.run}`."
+                f"Nothing was changed for this service. Resume the run: `failover resume {report.run}`. Or end the run "
+                f"without this service: `failover abort {report.run}`."
             )
         case None if is_led:
-            back = f" Or ask it to {_turn_back(report)}: `failover abort {report.run}`."
-            return f"It is under way: wait, and answer its questions.{back * lane.can_turn_back}"
+            back = f" Or ask the run to {_turn_back(report)}: `failover abort {report.run}`."
+            return f"The run is in progress: wait, and answer its questions.{back * lane.can_turn_back}"
         case None:
-            return f"It is not finished. Resume it: `failover resume {report.run}`.{_way_back(report, lane)}"
+            return f"The run is not finished. Resume it: `failover resume {report.run}`.{_way_back(report, lane)}"
 
 
 def _after_success(report: RunReport, lane: LaneReport) -> str:
@@ -63,9 +63,9 @@ def _after_success(report: RunReport, lane: LaneReport) -> str:
     it = typed(lane.service)
     if kind.startswith("uncontrolled"):
         return (
-            f"What only {report.source} holds stays there. Keep clients away from it: `failover guard --site "
-            f"{report.source}` makes it safe once it answers. Then bring it back: `failover restore {it} "
-            f"--site {report.source}` (with the same inventory)."
+            f"Data that only {report.source} holds stays at {report.source}. Keep clients away from {report.source}: "
+            f"`failover guard --site {report.source}` fences it as soon as it answers. Then bring {report.source} back: "
+            f"`failover restore {it} --site {report.source}` (with the same inventory)."
         )
     own = _of_family(report.runbook)
     said = "" if own is None else own.after_success(kind, report.source, report.target, it)
@@ -73,16 +73,19 @@ def _after_success(report: RunReport, lane: LaneReport) -> str:
         return said
     if kind.startswith("restore"):
         return (
-            f"To give activity back to {report.source}, once that is shown to be safe: `failover failback {it} --site "
+            f"To make {report.source} active again, after this is shown to be safe: `failover failback {it} --site "
             f"{report.source}` (with the same inventory)."
         )
     if kind.startswith("repair"):
         return _after_repair(report, lane, it)
     lifted = f"`failover restore {it} --site {report.source}` (with the same inventory)"
     if kind == "suspend":
-        return f"What does not fit the replication queue is kept at {report.target} only, until {lifted} lifts that."
+        return (
+            f"Messages that do not fit into the replication queue stay only at {report.target}, until {lifted} ends the "
+            "suspension."
+        )
     if kind == "proxied-transfer":
-        return f"{report.target} delivers what {report.source} owned, until {lifted} turns that off."
+        return f"{report.target} delivers the queue messages that {report.source} owned, until {lifted} stops this."
     return ""
 
 
@@ -93,7 +96,9 @@ def _after_repair(report: RunReport, lane: LaneReport, it: str) -> str:
         queued = amount(left.messages, report.runbook.partition("/")[0])
         held = f"The replication queue of {report.source} holds {queued}."
     else:
-        held = f"How many messages the replication queue of {report.source} holds was not read: unknown."
+        held = (
+            f"The number of messages in the replication queue of {report.source} is unknown, because it was not read."
+        )
     restored = (
         f"{held} To complete the prepared transactions of {report.source} and wait until both sites are synchronised: "
         f"`failover restore {it} --site {report.source}` (with the same inventory)."
@@ -101,21 +106,22 @@ def _after_repair(report: RunReport, lane: LaneReport, it: str) -> str:
     if left is None or left.is_nothing:
         return restored
     return (
-        f"{restored} What is in the replication queue of {report.source} reaches {report.target} once {report.source} is "
-        f"active again: after that, `failover controlled {it} --site {report.target}`."
+        f"{restored} Messages in the replication queue of {report.source} reach {report.target} only when "
+        f"{report.source} is active again. To make {report.source} active after the restore: "
+        f"`failover controlled {it} --site {report.target}`."
     )
 
 
 def _after_revert(report: RunReport, lane: LaneReport) -> str:
     remedy = _with_names(lane.remedy, SERVICE=typed(lane.service), SOURCE=report.source, TARGET=report.target)
-    again = f"{_sentence(remedy or 'fix the cause, and check with `failover status`')} Then run it again."
+    again = f"{_sentence(remedy or 'fix the cause, and check with `failover status`')} Then run the command again."
     if report.runbook.partition("/")[2] == "suspend" and lane.suspended.get(report.target) is False:
         return (
-            f"Replication is not suspended: publishers are refused once the replication queue of {report.target} is "
-            "full. Fix the cause, and try it again: "
+            f"Replication is not suspended. Publishers are refused when the replication queue of {report.target} is "
+            "full. Fix the cause, and try again: "
             f"`failover watch {typed(lane.service)} --suspend-at {HIGH_SET:.0f}%`."
         )
-    done = _left(lane) if lane.left_changed else "What was done is rolled back."
+    done = _left(lane) if lane.left_changed else "The changes were rolled back."
     if report.runbook.partition("/")[2].startswith("uncontrolled"):
         done = f"{done} {report.target} was not activated by this run."
     return f"{done} {_stands(report, lane)} {again}"
@@ -131,21 +137,22 @@ def _stands(report: RunReport, lane: LaneReport) -> str:
     """The last readings of the sites after all changes. What was not read since is reported as unknown."""
     source, target = report.source, report.target
     if report.runbook.partition("/")[2] == "suspend":
-        return "Whether replication is suspended was not read since: unknown."
+        return "It is unknown whether replication is suspended, because it was not read since."
     if lane.lets_clients_in.get(source):
-        return f"{source} was read to let its clients in."
+        return f"A reading shows that {source} lets its clients in."
     roles = lane.roles.get(source), lane.roles.get(target)
     if roles == (Role.ACTIVE, Role.STANDBY):
         # The queue is at the serving site, and no other site served.
         lost = ": nothing was lost" if _is_planned_move(report) and not lane.left_changed else ""
-        return f"{source} was read active again and {target} standby{lost}."
+        return f"Readings show that {source} is active again and {target} is standby{lost}."
     if roles == (Role.ACTIVE, Role.ACTIVE):
         return f"BOTH SITES ARE ACTIVE by the last readings: {source} and {target}."
     if Role.ACTIVE in roles:
         return (
-            f"{source if roles[0] is Role.ACTIVE else target} was read active; what its mate is was not read since."
+            f"A reading shows that {source if roles[0] is Role.ACTIVE else target} is active; the role of its mate was "
+            "not read since."
         )
-    return "Which site serves now was not read: unknown."
+    return "It is unknown which site serves now, because it was not read."
 
 
 def after_refusal(runbook: str, source: str, target: str, lane: Stood, *, why: str = "") -> str:
@@ -162,22 +169,22 @@ def after_refusal(runbook: str, source: str, target: str, lane: Stood, *, why: s
     standing = lane.roles.get(source), lane.roles.get(target)
     if standing == (Role.STANDBY, Role.ACTIVE):
         return (
-            f"Nothing was changed. {target} is active already. To move activity to {source}, run: "
+            f"Nothing was changed. {target} is active already. To make {source} active, run: "
             f"`failover controlled {it} --site {target}` (with the same inventory)."
         )
     if standing in _REPAIRED:
         return f"Nothing was changed. {_repair(runbook, source, target, it, standing, why)}"
     if is_move and lane.suspended.get(source):
         return (
-            f"Nothing was changed. What {target} lacks may be at {source} only. Bring {target} back as standby first, "
-            f"which lifts the suspension once it is synchronised: `failover restore {it} --site {target}`. Activity "
-            f"then moves to it, once that is shown to be safe, with `failover failback {it} --site {target}` (both with "
-            "the same inventory)."
+            f"Nothing was changed. Perhaps only {source} holds data that {target} lacks. First bring {target} back as "
+            f"standby; this ends the suspension when both sites are synchronised: `failover restore {it} --site "
+            f"{target}`. Then, after it is shown to be safe, make {target} active: `failover failback {it} --site "
+            f"{target}` (both with the same inventory)."
         )
     if is_move and standing == (Role.STANDBY, None):
         return (
             f"Nothing was changed. Check with `failover status`: if {target} is active already, there is nothing to do. "
-            f"Otherwise {remedy or 'fix the cause'}, and run it again."
+            f"Otherwise {remedy or 'fix the cause'}, and run the command again."
         )
     if "`failover " in why:
         return "Nothing was changed."
@@ -185,9 +192,9 @@ def after_refusal(runbook: str, source: str, target: str, lane: Stood, *, why: s
         return f"Nothing was changed. {_sentence(remedy)}"
     if kind.startswith("failback"):
         return (
-            f"Nothing was changed. If {target} was not restored since it failed: `failover restore {it} --site {target}` "
-            "(with the same inventory). If it was, wait until both sites are synchronised (`failover status`), and run "
-            "it again."
+            f"Nothing was changed. If {target} was not restored after its failure, restore it: `failover restore {it} "
+            f"--site {target}` (with the same inventory). If {target} was restored, wait until both sites are "
+            "synchronised (`failover status`), and run the command again."
         )
     return "Nothing was changed."
 
@@ -209,14 +216,19 @@ def _repair(
     family, _, kind = runbook.partition("/")
     if kind.startswith("repair") and "--accept-loss" in why:
         return (
-            f"{state} An operator can accept by name what stays at {source}: `failover repair {it} --site {target} "
+            f"{state} An operator can accept by name that data stays at {source}: `failover repair {it} --site {target} "
             f"--accept-loss 'who agreed, and why'` (with the same inventory). Or choose the other site: `failover repair "
             f"{it} --site {source}`."
         )
     both = standing == (Role.ACTIVE, Role.ACTIVE)
     how = one_active(family, it, source, target, both=both)
-    holds = " It shows what each site's replication queue holds, which its mate may lack." * offers_repair(family)
-    return f"{state} If a run stopped half-way (`failover runs list`), resume or abort it. Otherwise {how}.{holds}"
+    holds = " `failover repair` shows what each replication queue holds; the mate may lack it." * offers_repair(
+        family
+    )
+    return (
+        f"{state} If a run stopped before its end (`failover runs list`), resume or abort that run. Otherwise {how}."
+        f"{holds}"
+    )
 
 
 def one_active(family: str, it: str, source: str, target: str, *, both: bool) -> str:
@@ -228,12 +240,14 @@ def one_active(family: str, it: str, source: str, target: str, *, both: bool) ->
             f"{target}` (with the same inventory)"
         )
     if not both:
-        return "open the site that served last with the tools of its product: only that one may have everything"
+        return (
+            "with the tools of the product, open the site that served last, because only that site may have all data"
+        )
     if family_called(family) is None or offering(family).guard() is None:
-        return "close one of them with the tools of its product"
+        return "close one of the two sites with the tools of the product"
     return (
-        f"close one of them: `failover guard {it} --site {source}` or `failover guard {it} --site {target}` (with the "
-        "same inventory)"
+        f"close one of the two sites: `failover guard {it} --site {source}` or `failover guard {it} --site {target}` "
+        "(with the same inventory)"
     )
 
 
@@ -246,43 +260,46 @@ def _of_family(runbook: str) -> NextSteps | None:
 def _when_stopped(report: RunReport, lane: LaneReport) -> str:
     if lane.left_as_is:
         return (
-            f"It is left as it is, and no command continues it: other runs may move {lane.service} now. What was changed "
-            f"stays changed, fences too (`failover runs show {report.run}`). Read both sites first: `failover status "
-            f"{typed(lane.service)}`."
+            f"The service is left as it is. No command continues this run, so other runs may move {lane.service} now. "
+            f"The changes stay, and fences too (`failover runs show {report.run}`). Read both sites first: `failover "
+            f"status {typed(lane.service)}`."
         )
     if lane.outcome is ev.Outcome.STUCK:
         return (
-            f"{_left(lane)} Check both sites (`failover status`), fix the cause, and let it try again: "
+            f"{_left(lane)} Check both sites (`failover status`), fix the cause, and resume the run: "
             f"`failover resume {report.run}`. {_give_up(report)}"
         )
     if lane.undecided is not None:
-        go_on = f"`failover resume {report.run} --{lane.undecided} FILE` with decisions, or without it on a terminal"
+        go_on = (
+            f"`failover resume {report.run} --{lane.undecided} FILE` with a file of decisions, or without "
+            f"--{lane.undecided} on a terminal"
+        )
     else:
         go_on = f"`failover resume {report.run}`"
-    return f"Nothing continues by itself. Resume it: {go_on}.{_way_back(report, lane)}"
+    return f"The run does not continue by itself. Resume it: {go_on}.{_way_back(report, lane)}"
 
 
 def _way_back(report: RunReport, lane: LaneReport) -> str:
     if not lane.can_turn_back:
-        return f" It is past the point of no return, so it cannot be rolled back. {_give_up(report)}"
+        return f" The service is past the point of no return, so it cannot be rolled back. {_give_up(report)}"
     if lane.no_active_site_since is not None and report.target not in lane.roles:
         return (
-            f" Once {report.target} can be read it is known whether it took over; if not, it can still "
-            f"{_turn_back(report)}: `failover abort {report.run}`."
+            f" When {report.target} can be read, it is known whether {report.target} took over. If it did not, you can "
+            f"still {_turn_back(report)}: `failover abort {report.run}`."
         )
     return f" Or {_turn_back(report)}: `failover abort {report.run}`."
 
 
 def _give_up(report: RunReport) -> str:
     return (
-        f"If it can never continue, end it as it is: `failover abort {report.run} --leave --reason 'who decided it, and "
-        "why'`."
+        f"If the run can never continue, end it as it is: `failover abort {report.run} --leave --reason 'who decided it, "
+        "and why'`."
     )
 
 
 def _turn_back(report: RunReport) -> str:
     """The effect of an abort in words. Only a planned move took activity from its source."""
-    return f"give activity back to {report.source}" if _is_planned_move(report) else "roll back what was done"
+    return f"make {report.source} active again" if _is_planned_move(report) else "roll back the changes"
 
 
 def _is_planned_move(report: RunReport) -> bool:
@@ -294,8 +311,8 @@ def _after_escalation(report: RunReport, lane: LaneReport) -> str:
     kept = words_of(family).keeps
     risk = amount(lane.at_risk_messages, family)
     return (
-        f"{risk[0].upper()}{risk[1:]} may be held by {report.source} alone. Keep {kept}, and keep clients away "
-        "from it until both sites are synchronised."
+        f"{risk[0].upper()}{risk[1:]} may be only at {report.source}. Keep {kept}, and keep clients away from "
+        f"{report.source} until both sites are synchronised."
         + f" {_after_repair(report, lane, typed(lane.service))}"
         * kind.startswith("repair")
     )

@@ -17,7 +17,7 @@ LANES_IN_FULL = 5
 _NAMES_WIDE = 30  # the most characters of names in a question
 _NUMBER = re.compile(r"\d[\d,.]*")
 _NOTHING_CHECKED = (
-    "NOTHING COULD BE CHECKED: this plan reads nothing before it acts, and what its commands do is unknown here."
+    "NOTHING COULD BE CHECKED: this plan reads nothing before it acts, and the effect of its commands is unknown."
 )
 
 
@@ -30,11 +30,11 @@ def question(plan: ev.Plan) -> str:
     if kind.startswith("repair"):
         return f"{marker}Make {plan.target} the only active site of {services}, and {plan.source} standby, now?"
     if kind.startswith("restore"):
-        return f"{marker}Bring {plan.source} back for {services}, beside {plan.target}, now?"
+        return f"{marker}Bring {plan.source} back as the mate of {plan.target} for {services} now?"
     if kind == "proxied-transfer":
         return f"{marker}Let {plan.target} deliver the queue messages of {services} that {plan.source} owned, now?"
     if kind == "suspend":
-        return f"{marker}Suspend the replication of {services} at {plan.target} once its queue is full, now?"
+        return f"{marker}Let {plan.target} suspend the replication of {services} when its queue is full?"
     if kind.startswith("uncontrolled"):
         return f"{marker}Fail over {services} from {plan.source} to {plan.target} now?"
     if kind.startswith("failback"):
@@ -57,16 +57,22 @@ def headline(plan: ev.Plan, what: str) -> Iterator[str]:
     rule = plan.approval
     if rule is not None:
         people = "1 other person" if rule.needed == 1 else f"{rule.needed} other people"
-        worth = "" if rule.signed else " (a second pair of eyes: their approvals are not signed)"
-        yield f"  starts only once {people} approved it, within {format_duration(rule.within)}: failover approve{worth}"
+        worth = "" if rule.signed else " (their approvals are not signed)"
+        yield (
+            f"  the run starts only after {people} approved it, within {format_duration(rule.within)}: failover "
+            f"approve{worth}"
+        )
 
 
 def conclusion(plan: ev.Plan, lanes: Sequence[LanePreview], held: Mapping[str, str]) -> Iterator[str]:
     """Lines that state if a run can start. They come last, because earlier lines may have left the screen."""
     for service, run in held.items():
-        yield f"{service} belongs to run {run}, which has not finished: a run started now would be locked out."
+        yield f"{service} belongs to run {run}, which has not finished, so a new run would be locked out."
     for run in dict.fromkeys(held.values()):
-        yield f"See it with `failover runs show {run}`; `failover resume {run}` or `failover abort {run}` ends it."
+        yield (
+            f"Show run {run} with `failover runs show {run}`; end it with `failover resume {run}` or `failover abort "
+            f"{run}`."
+        )
     refusing = [lane for lane in lanes if lane.would_refuse]
     if refusing:
         yield f"A run started now would refuse: {', '.join(lane.service for lane in refusing)}"
@@ -83,8 +89,8 @@ def conclusion(plan: ev.Plan, lanes: Sequence[LanePreview], held: Mapping[str, s
 
 def holds(lanes: Sequence[LanePreview]) -> str:
     """The sentence for a run that would not refuse. Other lines state if the run would stop or ask."""
-    rest = " else" if any(map(verdict, lanes)) else ""
-    return f"Everything{rest} that can be checked now holds."
+    rest = " other" if any(map(verdict, lanes)) else ""
+    return f"Every{rest} check that is possible now passes."
 
 
 def verdict(lane: LanePreview) -> str:

@@ -88,8 +88,8 @@ def _queued(plan: ev.Plan, lanes: Sequence[LanePreview]) -> Iterator[str]:
         yield "  queued now: unknown"
         return
     most = max(known, key=lambda service: known[service])
-    which = f", the most, {known[most]:,}, at {most}" if len(known) > 1 and known[most] else ""
-    unread = f"; unknown of {counted(len(found) - len(known), 'service')}" if len(known) < len(found) else ""
+    which = f", the most at {most}: {known[most]:,}" if len(known) > 1 and known[most] else ""
+    unread = f"; unknown for {counted(len(found) - len(known), 'service')}" if len(known) < len(found) else ""
     yield f"  queued now: {amount(sum(known.values()), plan.runbook.family)}{which}{unread}"
 
 
@@ -130,15 +130,15 @@ def _different(lanes: Sequence[LanePreview]) -> Iterator[str]:
     shown = told if len(told) <= _DIFFERENT else told[: _DIFFERENT - 1]
     yield from (f"  {service}: {words}" for service, words in shown)
     if len(told) > len(shown):
-        yield f"  {named([service for service, _ in told[len(shown) :]])}: differ too; type d for each"
+        yield f"  {named([service for service, _ in told[len(shown) :]])}: these differ too; type d to see each"
 
 
 def _conditions(plan: ev.Plan, checks: Mapping[str, str], breaks_glass: bool) -> Iterator[str]:
     people = "" if plan.approval is None else counted(plan.approval.needed, "other person", "other people")
     if plan.approval is not None and breaks_glass:
-        yield f"  approval: WITHOUT the approval of {people}, on your word (--break-glass)"
+        yield f"  approval: WITHOUT the approval of {people}, because you gave --break-glass"
     elif plan.approval is not None:
-        yield f"  approval: starts once {people} approved, within {format_duration(plan.approval.within)}"
+        yield f"  approval: the run starts after {people} approved it, within {format_duration(plan.approval.within)}"
     if plan.notes:
         more = f" (and {counted(len(plan.notes) - 1, 'more note')})" if len(plan.notes) > 1 else ""
         yield f"  note: {plan.notes[0]}{more}"
@@ -156,5 +156,5 @@ def _verdict(lanes: Sequence[LanePreview], held: Mapping[str, str]) -> str:
     if refusing:
         return f"  REFUSED if started now: {named(refusing)}"
     if not is_any_checked(lanes):
-        return "  NOTHING COULD BE CHECKED: what its commands do is unknown here"
+        return "  NOTHING COULD BE CHECKED: the effect of its commands is unknown"
     return f"  {holds(lanes)}"

@@ -16,7 +16,7 @@ from orchestrator.model.inventory import Pair
 from orchestrator.model.other_manager import shows_only_a_manager
 
 _SITE_CHECKS, _SERVICE_CHECKS = ("answers",), ("position", "link", "backlog")
-_ACT = "read `failover status`, and repair the pair with the tools of its product"
+_ACT = "check `failover status`, and repair the pair with the tools of its product"
 
 
 def judge_facets(family: Family, pair: Pair, sites: tuple[SiteRead, SiteRead]) -> Readiness:
@@ -29,7 +29,7 @@ def judge_facets(family: Family, pair: Pair, sites: tuple[SiteRead, SiteRead]) -
 
 def not_judged(pair: Pair, why: str) -> Readiness:
     """The readiness of a pair whose family is unknown: one finding, and no checks of another family."""
-    hint = "check it with the tools of its product; no command here knows whether it could be moved"
+    hint = "check the pair with the tools of its product; failover cannot know whether the pair could be moved"
     finding = Finding(level=Level.UNKNOWN, code="family-unknown", message=why, hint=hint)
     found = Checked("kind of service", "unknown", finding=finding)
     return Readiness(pair, (found,), site_checks=(), service_checks=())
@@ -81,4 +81,4 @@ def last_check_words(one: LastCheck | None, now: float) -> str:
         return f"last good check {age(now - one.at)}"
     bad = sum(finding.level in (Level.ERROR, Level.UNKNOWN) for finding in one.findings)
     good = "never found good" if one.good_at is None else f"last good check {age(now - one.good_at)}"
-    return f"{good}; the last one, {age(now - one.at)}, found {bad} blocking or unknown"
+    return f"{good}; the last check, {age(now - one.at)}, found {counted(bad, 'blocking or unknown result')}"

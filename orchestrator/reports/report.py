@@ -110,7 +110,7 @@ class _LaneStory:
         if isinstance(event, ev.Escalated):
             self._close(event.step, "abandoned", at, "escalated")
             return
-        why = "it was rolled back" if isinstance(event, ev.RevertStarted) else event.reason
+        why = "the service was rolled back" if isinstance(event, ev.RevertStarted) else event.reason
         for step in [one.id for one in self.steps.values() if one.status == "under way"]:
             self._close(step, "abandoned", at, why)
 

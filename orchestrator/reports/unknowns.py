@@ -70,14 +70,14 @@ def _unknown(model: ReadingModel, prefix: str = "", *, is_alone: bool) -> Iterat
 def why_unknown(exchanges: Sequence[Exchange], explanation: Explanation) -> str:
     """The reason why a field of a reading is unknown: a refusal, no answer, or an answer without the field."""
     reasons = [reason for one in exchanges if (reason := _reason(one, explanation))]
-    return "; ".join(dict.fromkeys(reasons)) or "no recognised part of the answers reports it"
+    return "; ".join(dict.fromkeys(reasons)) or "no recognised part of the answers has this value"
 
 
 def _reason(one: Exchange, explanation: Explanation) -> str:
     if one.failed:
         return one.why
     if not one.answer.strip():
-        return f"{one.device} answered nothing to `{one.sent}`" if one.sent.startswith(("show", "GET")) else ""
+        return f"{one.device} gave an empty answer to `{one.sent}`" if one.sent.startswith(("show", "GET")) else ""
     refused = explanation.refusal(one)
     return f"`{one.sent}`: {refused}" if refused else ""
 

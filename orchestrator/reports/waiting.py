@@ -21,7 +21,7 @@ def waits_for(run: Run, service: str, now: float) -> str:
         return ""
     step = steps[lane.step]
     if lane.goal_since is not None and step.hold:
-        return f"it has to hold for {step.hold:.0f}s, and has for {max(0.0, now - lane.goal_since):.0f}s"
+        return f"the goal must hold for {step.hold:.0f}s, and has held for {max(0.0, now - lane.goal_since):.0f}s"
     if lane.stage is Stage.REQUIRE and step.only_if and not lane.condition_met:
         # The lane waits only while it is unknown whether the step applies.
         verdict = judge(run.plan, lane, _read(lane, step.only_if))
@@ -40,7 +40,7 @@ def _left_to_others(run: Run, lane: Lane, step: Step, each: ForEach, now: float)
         return items.why
     if not items or left <= 0:
         return ""
-    return f"{counted(len(items), 'transaction')} left to the transaction manager for another {left:.0f}s"
+    return f"{counted(len(items), 'transaction')} left to the transaction manager for {left:.0f}s more"
 
 
 def _read(lane: Lane, checks: Sequence[Check]) -> list[Check]:

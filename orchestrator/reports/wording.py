@@ -101,7 +101,7 @@ def _of_run(event: ev.Event) -> str:
         case ev.PolicyChanged():
             return f"decisions changed by {called(event)}"
         case ev.ObserverFailed():
-            return f"an observer failed, the run continues: {event.observer}: {event.text}"
+            return f"an observer failed, but the run continues: {event.observer}: {event.text}"
         case ev.RunFinished():
             return f"the run ended: {event.outcome}"
         case _:
@@ -124,11 +124,11 @@ def _of_step(event: ev.Event, plan: ev.Plan) -> str:
             return f"left out: {event.why}"
         case ev.Stalled():
             progress = plan.runbook.steps[plan.runbook.index_of(event.step)].progress
-            return f"ATTENTION stalled with {left(progress, event.gauge, plan.runbook.family)}; this is not just slow"
+            return f"ATTENTION stalled with {left(progress, event.gauge, plan.runbook.family)}; there is no progress"
         case ev.StepWaived():
-            return "continues without what cannot be read"
+            return "continues without the values that cannot be read"
         case ev.GoalLost():
-            return f"no longer as it should be: {event.why}"
+            return f"the result no longer holds: {event.why}"
         case ev.PointOfNoReturnPassed():
             return "point of no return passed: rollback is no longer possible"
         case ev.UndoDone():
@@ -148,10 +148,10 @@ def _of_action(event: ev.Event, plan: ev.Plan) -> str:
             return f"{plan.site_name(event.on)}: {says} {event.thing}"
         case ev.ReadingsExpired():
             age = "" if event.age_s is None else f" ({event.age_s:.0f}s)"
-            return f"what was read is too old to act on{age}; reading again"
+            return f"the readings are too old to act on{age}; reading again"
         case ev.DoubtResolved():
             how = "only a part of its effect" if event.partly else "no effect"
-            return f"a reading shows that it had {how} ({event.evidence})"
+            return f"a reading shows that the action had {how} ({event.evidence})"
         case _:
             return ""
 
@@ -174,7 +174,7 @@ def _ended(event: ev.ActionEnded) -> str:
         case Effect.NOT_SENT:
             return f"not sent{detail}"
         case Effect.DOUBTFUL:
-            return f"in doubt, to be settled by reading{detail}"
+            return f"in doubt until a reading shows the effect{detail}"
 
 
 def _of_lane(event: ev.Event, plan: ev.Plan) -> str:
@@ -188,7 +188,7 @@ def _of_lane(event: ev.Event, plan: ev.Plan) -> str:
         case ev.GuardBroke():
             return f"ATTENTION {event.why}"
         case ev.GuardHealed():
-            return "holds again, continuing"
+            return "the condition holds again, continuing"
         case ev.Escalated():
             return f"ESCALATED: continues without the guarantee, {amount(event.at_risk, plan.runbook.family)} at risk"
         case ev.RevertStarted():
@@ -213,7 +213,7 @@ def _of_gate(event: ev.Event, plan: ev.Plan) -> str:
         case ev.ApprovalGiven():
             return f"approved by {called(event)} on {event.host}" + (f": {event.reason}" if event.reason else "")
         case ev.ApprovalRefused():
-            return f"the word of {called(event)} on {event.host} does not count: {event.why}"
+            return f"the answer of {called(event)} on {event.host} does not count: {event.why}"
         case ev.GateWithdrawn():
             return f"a decision is no longer needed: {event.why}"
         case _:

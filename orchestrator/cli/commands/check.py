@@ -24,25 +24,27 @@ def check(
     which: Filter,
     last: Annotated[
         bool,
-        typer.Option("--last", help="Connect to no device: show what the last check found, and how old that is."),
+        typer.Option("--last", help="Show the findings of the last check and their age; do not connect to a device."),
     ] = False,
     readings: Readings = None,
     explain: Annotated[
         Path | None,
         typer.Option(
-            "--explain", metavar="FILE", help="Also write what was sent, answered and understood, redacted."
+            "--explain",
+            metavar="FILE",
+            help="Also write each request, its answer and its readings to FILE, redacted.",
         ),
     ] = None,
     as_json: AsJson = False,
 ) -> None:
     """Check whether every pair is ready to move now.
 
-    Roles, bridges, queues, mates, accounts, versions, fence plans, clocks. It changes nothing. The result is
-    stored with its time; the plan of a move says how old the last good check is. A check that could not be made is
-    unknown, never ok. The last line is the verdict. Exit code 4 if anything beyond a note was found.
+    It checks roles, bridges, queues, mates, accounts, versions, fence plans and clocks. It changes nothing. The result
+    is stored with its time; the plan of a move shows how old the last good check is. If a check could not be made, its
+    result is unknown, never ok. The last line is the verdict. Exit code 4 if anything beyond a note was found.
 
-    With --explain it shows for each reading whether its answers were understood, and writes a file with every exchange.
-    Names in it are replaced by pseudonyms. Read it before you send it to others.
+    With --explain, it shows for each reading whether the answers were understood, and writes every request and answer
+    to a file. Names in this file are replaced by pseudonyms. Read the file before you send it to others.
 
     \b
     Examples:
@@ -61,11 +63,13 @@ def check(
     inventory = narrowed(tools.inventory(which.inventory), which.services)
     if last and readings is not None:
         raise DefinitionError(
-            "--last connects to no device, so there are no readings to keep", hint="leave one of them out"
+            "--last does not connect to a device, so there are no readings to keep",
+            hint="leave out --last or --readings",
         )
     if last and explain is not None:
         raise DefinitionError(
-            "--last connects to no device, so there is nothing to explain", hint="leave one of them out"
+            "--last does not connect to a device, so there is nothing to explain",
+            hint="leave out --last or --explain",
         )
     if not last and not as_json:
         say_connecting(tools, inventory, which.pair)

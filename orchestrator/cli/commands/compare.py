@@ -24,22 +24,22 @@ def compare(
     which: Filter,
     run: Annotated[
         str | None,
-        typer.Option("--run", metavar="RUN", help="The fail-over that this is evidence for: its id, or last."),
+        typer.Option("--run", metavar="RUN", help="The fail-over run that needs this evidence: its ID, or 'last'."),
     ] = None,
     out: Annotated[
         str | None,
-        typer.Option("--out", "-o", metavar="DIR", help="Keep both exports and the evidence there."),
+        typer.Option("--out", "-o", metavar="DIR", help="Keep both exports and the evidence in DIR."),
     ] = None,
     html: Annotated[
-        Path | None, typer.Option("--html", metavar="FILE", help="Also write the report as one HTML file.")
+        Path | None, typer.Option("--html", metavar="FILE", help="Also write the report to one HTML file.")
     ] = None,
     spark: SparkOptions,
     as_json: AsJson = False,
 ) -> None:
-    """Compare both sites: is it safe to fail back?
+    """Compare both sites, and show whether it is safe to fail back.
 
-    Exit code 4: not shown to be safe. It reads only. With --out it can be run again within an hour after it was
-    stopped; what was read is not read again.
+    It only reads. Exit code 4: a fail-back is not shown to be safe. With --out, the same command can continue within an
+    hour after it was stopped; it does not read the same data again.
 
     \b
     Examples:

@@ -37,8 +37,8 @@ def attach(
 ) -> None:
     """Follow a run that another process leads.
 
-    The view is the one of the terminal that started the run. It is made from the record. Open questions are shown
-    with the command that answers each. Ctrl-C detaches. The exit code is that of the run, or 0 if it continues.
+    It shows the same view as the terminal that started the run, made from the record. Each open question is shown with
+    the command that answers it. Ctrl-C detaches. The exit code is that of the run, or 0 if the run continues.
 
     \b
     Examples:
@@ -62,7 +62,7 @@ def resume(
 ) -> None:
     """Resume an interrupted run.
 
-    Its process was stopped or killed, or the run needs an operator.
+    Use it if the process of the run was stopped or killed, or if the run needs an operator.
 
     \b
     Examples:
@@ -88,16 +88,16 @@ def abort(
         bool,
         typer.Option(
             "--leave",
-            help="End the run where it cannot be rolled back. It can then not be resumed, and its services are free"
-            " for other runs. Needs --reason; for a run that no process leads.",
+            help="End a run that cannot be rolled back. The run can no longer be resumed, and its services are free"
+            " for other runs. Needs --reason. No process may lead the run.",
         ),
     ] = False,
     as_json: EventsAsJson = False,
 ) -> None:
     """Roll back a run: the source serves again.
 
-    A service that is past its point of no return, or may be, is not rolled back: it continues, or stops. Exit code 10
-    says so. No approval is needed, also of a run that needs approvals.
+    A service that is past its point of no return, or may be, is not rolled back: it continues, or stops. Then the exit
+    code is 10. An abort needs no approval, even if the run needs approvals.
 
     \b
     Examples:
@@ -119,37 +119,40 @@ def decide(
         str,
         typer.Argument(
             metavar="CHOICE",
-            help="One of the answers that the question offers, as shown by `failover runs show`: wait, revert, escalate,"
-            " retry, stop, waive, attest, accept, later; of transactions commit, rollback, stop.",
+            help="One of the answers that `failover runs show` lists for the question: wait, revert, escalate, retry,"
+            " stop, waive, attest, accept, later. For a transaction: commit, rollback, stop.",
         ),
     ],
     names: Annotated[
         list[str] | None,
         typer.Argument(
             metavar="NAME",
-            help="The service, by name. Default: every service that asks it.",
+            help="The name of a service. Default: every service that has this question.",
             autocompletion=completion.services,
         ),
     ] = None,
     *,
     reason: Reason,
     gate: Annotated[
-        str, typer.Option("--gate", metavar="GATE", help="The question, as shown by `failover runs show`.")
+        str,
+        typer.Option("--gate", metavar="GATE", help="The name of the question, as `failover runs show` shows it."),
     ],
     run: Annotated[
         str | None,
-        typer.Option("--run", metavar="RUN", help="Default: the unfinished one.", autocompletion=completion.runs),
+        typer.Option(
+            "--run", metavar="RUN", help="The run (default: the unfinished run).", autocompletion=completion.runs
+        ),
     ] = None,
     named: NamedByOption = None,
     item: Annotated[
-        str | None, typer.Option("--item", metavar="ITEM", help="For a question about one transaction.")
+        str | None, typer.Option("--item", metavar="ITEM", help="The transaction, if the question is about one.")
     ] = None,
     as_json: EventsAsJson = False,
 ) -> None:
     """Answer an open question of a run.
 
-    `failover runs show` lists the open questions, with the command that answers each. Without NAME the answer is for
-    every service that asks the same.
+    `failover runs show` lists the open questions, with the command that answers each. Without NAME, the answer is for
+    every service that has the same question.
 
     \b
     Example:
@@ -168,18 +171,22 @@ def approve(
     context: typer.Context,
     run: RunName = None,
     reason: Reason = "",
-    deny: Annotated[bool, typer.Option("--deny", help="Deny it: the run does not start.")] = False,
+    deny: Annotated[bool, typer.Option("--deny", help="Deny the run: it does not start.")] = False,
     break_glass: Annotated[
         str | None,
-        typer.Option("--break-glass", metavar="REASON", help="Start it without the approvals; this is recorded."),
+        typer.Option(
+            "--break-glass", metavar="REASON", help="Start the run without the approvals; REASON is recorded."
+        ),
     ] = None,
-    yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not show the plan and ask.")] = False,
+    yes: Annotated[
+        bool, typer.Option("--yes", "-y", help="Do not show the plan, and do not ask for confirmation.")
+    ] = False,
     show: Annotated[bool, typer.Option("--show", help="Only show the whole plan, with every command.")] = False,
     as_json: AsJson = False,
 ) -> None:
     """Approve or deny a run that waits for approval.
 
-    Use an account of your own: the approval of the requester does not count.
+    Use your own account: the approval of the requester does not count.
 
     \b
     Examples:
@@ -195,12 +202,12 @@ def approve(
 
     if show:
         if deny or yes or reason or break_glass is not None:
-            raise DefinitionError("--show takes only the run and --json")
+            raise DefinitionError("--show can be used only with RUN and --json")
         raise typer.Exit(show_run(tools_of(context), run, as_json=as_json))
     if deny and break_glass is not None:
-        raise DefinitionError("--deny and --break-glass contradict each other")
+        raise DefinitionError("--deny and --break-glass cannot be used together")
     if break_glass is not None and not break_glass.strip():
-        raise DefinitionError("--break-glass is recorded with its reason; please give one")
+        raise DefinitionError("--break-glass needs a reason, because the reason is recorded")
     word: Word = "deny" if deny else "approve" if break_glass is None else "break-glass"
     why = checked_text(reason if break_glass is None else break_glass, "the reason")
     raise typer.Exit(approve_run(tools_of(context), run, word, why, yes=yes, as_json=as_json))

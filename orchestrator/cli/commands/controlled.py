@@ -50,7 +50,7 @@ def controlled(
     context: typer.Context,
     which: Selection,
     site: Annotated[
-        str | None, site_option("The site that gives up activity (default: the home site).", "--from")
+        str | None, site_option("The site that becomes standby (default: the home site).", "--from")
     ] = None,
     on_stall: OnStall = None,
     runbook: RunbookName = None,
@@ -65,7 +65,7 @@ def plan(
     context: typer.Context,
     which: Selection,
     site: Annotated[
-        str | None, site_option("The site that would give up activity (default: the home site).", "--from")
+        str | None, site_option("The site that would become standby (default: the home site).", "--from")
     ] = None,
     on_stall: OnStall = None,
     runbook: RunbookName = None,

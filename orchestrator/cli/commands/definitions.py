@@ -13,7 +13,7 @@ from orchestrator.cli.options import AsJson
 _RUNBOOK = typer.Typer(help="Runbooks: list, show, lint, explore, graph, schema.", no_args_is_help=True)
 _INVENTORY = typer.Typer(help="Inventories: show, lint, schema.", no_args_is_help=True)
 _Source = Annotated[
-    str, typer.Argument(metavar="NAME|FILE", help="A name from `failover runbook list`, or a file of your own.")
+    str, typer.Argument(metavar="NAME|FILE", help="A name from `failover runbook list`, or a runbook file.")
 ]
 _File = Annotated[Path, typer.Argument(metavar="FILE")]
 
@@ -35,7 +35,7 @@ def register(app: typer.Typer) -> None:
 
 @_RUNBOOK.command("list")
 def list_runbooks(as_json: AsJson = False) -> None:
-    """The runbooks that come with the product.
+    """List the runbooks that come with the product.
 
     \b
     Example:
@@ -48,7 +48,7 @@ def list_runbooks(as_json: AsJson = False) -> None:
 
 @_RUNBOOK.command("show")
 def show_runbook(source: _Source, as_json: AsJson = False) -> None:
-    """A runbook's steps in words.
+    """Show the steps of a runbook in words.
 
     \b
     Examples:
@@ -98,19 +98,19 @@ def explore_runbook(
             "--disturbances",
             metavar="N",
             min=0,
-            help="The most failures, kills, aborts and actions of others in one path.",
+            help="The maximum number of failures, kills, aborts and actions of others in one path.",
         ),
     ] = 1,
     states: Annotated[
-        int, typer.Option("--states", metavar="N", min=1, help="The most states to visit in each exploration.")
+        int, typer.Option("--states", metavar="N", min=1, help="The maximum number of states in each exploration.")
     ] = 400_000,
     as_json: AsJson = False,
 ) -> None:
     """Explore every order of events of a runbook, on a model of a pair.
 
     The events are outcomes, decisions, kills and failures. No device is read. A runbook that changes a whole site (its
-    fence, its interfaces) is also explored with two services of the same sites. Prints the counts, and the shortest
-    way to each broken promise. Exit code 4 if there is one, or if the runbook has words that the model does not know.
+    fence, its interfaces) is also explored with two services of the same sites. It prints the counts, and the shortest
+    way to each broken promise. Exit code 4 if a promise is broken, or if the model does not know a word of the runbook.
 
     \b
     Examples:
@@ -124,7 +124,7 @@ def explore_runbook(
 
 @_RUNBOOK.command("graph")
 def graph_runbook(source: _Source) -> None:
-    """A runbook as a Mermaid flowchart.
+    """Print a runbook as a Mermaid flowchart.
 
     \b
     Example:
@@ -137,7 +137,7 @@ def graph_runbook(source: _Source) -> None:
 
 @_RUNBOOK.command("schema")
 def runbook_schema() -> None:
-    """The JSON Schema of runbooks, for an editor.
+    """Print the JSON Schema of runbooks, for an editor.
 
     \b
     Example:
@@ -150,7 +150,7 @@ def runbook_schema() -> None:
 
 @_INVENTORY.command("show")
 def show_inventory(file: _File, as_json: AsJson = False) -> None:
-    """An inventory: sites, devices, pairs. References to secrets, never secrets.
+    """Show an inventory: sites, devices, pairs. It shows references to secrets, never the secrets.
 
     \b
     Example:
@@ -176,7 +176,7 @@ def lint_inventory(file: _File, as_json: AsJson = False) -> None:
 
 @_INVENTORY.command("schema")
 def inventory_schema() -> None:
-    """The JSON Schema of inventories, for an editor.
+    """Print the JSON Schema of inventories, for an editor.
 
     \b
     Example:

@@ -12,7 +12,7 @@ from orchestrator.cli.options import AsJson, InventoryFile, PairName
 
 _FAMILY = typer.Typer(help="Kinds of replicated systems: list, show, lint, test, new.", no_args_is_help=True)
 _File = Annotated[Path, typer.Argument(metavar="FILE")]
-_Name = Annotated[str, typer.Argument(metavar="NAME", help="Its name, as in `failover family list`.")]
+_Name = Annotated[str, typer.Argument(metavar="NAME", help="The name of a family, as in `failover family list`.")]
 
 
 @_FAMILY.callback()
@@ -30,7 +30,7 @@ def register(app: typer.Typer) -> None:
 
 @_FAMILY.command("list")
 def list_families(as_json: AsJson = False) -> None:
-    """The installed families. Exit code 4 if one that a distribution offers cannot be used.
+    """List the installed families. Exit code 4 if an installed package offers a family that cannot be used.
 
     \b
     Example:
@@ -43,7 +43,7 @@ def list_families(as_json: AsJson = False) -> None:
 
 @_FAMILY.command("show")
 def show_family(name: _Name, as_json: AsJson = False) -> None:
-    """The readings of a family with their facets, its adapters, actions and runbooks.
+    """Show a family: its readings with their facets, its adapters, actions and runbooks.
 
     \b
     Example:
@@ -58,7 +58,7 @@ def show_family(name: _Name, as_json: AsJson = False) -> None:
 def lint_family(file: _File, as_json: AsJson = False) -> None:
     """Check a file that declares a family. Exit code 4 if it has a mistake.
 
-    Its runbooks are checked with it: those in the folder beside it that has the family's name.
+    It also checks the runbooks of the family: those in the folder beside the file that has the family's name.
 
     \b
     Example:
@@ -93,15 +93,16 @@ def test_family(
         typer.Option(
             "--change",
             metavar="SITE",
-            help="Also do each action at SITE and roll it back: its first service is CLOSED for a while.",
+            help="Also do each action at SITE and roll it back. The first service of SITE is CLOSED meanwhile.",
         ),
     ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Check the laws that hold for every family. Exit code 4 if one is broken.
+    """Check the laws that every family must keep. Exit code 4 if a law is broken.
 
-    With an inventory, the pairs of the family are read too, through sessions that can only read. Nothing is changed
-    without --change, which names the one site whose actions are done and rolled back (docs/reference/families.md).
+    With an inventory, it also reads the pairs of the family, through sessions that can only read. It changes nothing
+    without --change. With --change, it does the actions at this one site and rolls them back
+    (docs/reference/families.md).
 
     \b
     Examples:

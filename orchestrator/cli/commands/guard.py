@@ -25,16 +25,17 @@ def guard(
     interval: Interval = "2s",
     yes: Yes = False,
     reason: Annotated[
-        str, typer.Option("--reason", metavar="TEXT", help="Why; recorded with what it does.")
+        str, typer.Option("--reason", metavar="TEXT", help="Why the site is guarded; recorded.")
     ] = "the failed site is guarded",
     as_json: LinesAsJson = False,
 ) -> None:
     """Fence a failed site as soon as it answers.
 
-    It is made standby too. The command asks once, at the start (--yes does not ask), and then acts without asking.
-    It acts in a recorded run, and only while the other site reports that it is active. It ends when the site is
-    standby and fenced, when the site was restored, or with Ctrl-C. Of AMPS, it disables the client transports of the
-    instance whenever they are enabled, until the instance is restored. Default: every service of the pair.
+    The command also makes the site standby. It asks once, at the start (with --yes it does not ask), and then acts
+    without asking. It acts in a recorded run, and only while the other site reports that it is active. It ends when the
+    failed site is standby and fenced, when that site was restored, or with Ctrl-C. For AMPS, it disables the client
+    transports of the instance whenever they are enabled, until the instance is restored. Default: every service of the
+    pair.
 
     \b
     Examples:

@@ -22,7 +22,7 @@ def register(app: typer.Typer) -> None:
 
 @_APP.command("list")
 def list_hooks(context: typer.Context, run: _Run = None, as_json: AsJson = False) -> None:
-    """Events that hooks have not received yet, and the error of each.
+    """List the events that hooks have not received yet, with the error of each.
 
     \b
     Examples:
@@ -37,7 +37,7 @@ def list_hooks(context: typer.Context, run: _Run = None, as_json: AsJson = False
 
 @_APP.command("flush")
 def flush_hooks(context: typer.Context, run: _Run = None, as_json: AsJson = False) -> None:
-    """Deliver them now. A hook gets no more after its first failure. Exit code 4 if something is left.
+    """Deliver pending events now. After its first failure, a hook gets no more events. Exit code 4 if an event is left.
 
     \b
     Examples:
@@ -54,7 +54,9 @@ def flush_hooks(context: typer.Context, run: _Run = None, as_json: AsJson = Fals
 def drop_hooks(
     context: typer.Context,
     run: Annotated[str, typer.Argument(metavar="RUN", help="Run ID, unique prefix, or 'last'.")],
-    hook: Annotated[str | None, typer.Option("--hook", metavar="NAME", help="Default: every hook of it.")] = None,
+    hook: Annotated[
+        str | None, typer.Option("--hook", metavar="NAME", help="The hook (default: every hook of the run).")
+    ] = None,
     as_json: AsJson = False,
 ) -> None:
     """Drop the events of a run that its hooks have not received.

@@ -39,51 +39,64 @@ def up(
     context: typer.Context,
     directory: Annotated[
         Path,
-        typer.Option("--directory", "-d", metavar="DIR", help="For the inventory, password, keys and the world."),
+        typer.Option(
+            "--directory",
+            "-d",
+            metavar="DIR",
+            help="Where to keep the inventory, password, keys and simulated sites.",
+        ),
     ] = Path("lab"),
     inventory: Annotated[
-        Path, typer.Option("--inventory", "-i", metavar="FILE", help="Also write the inventory there.")
+        Path, typer.Option("--inventory", "-i", metavar="FILE", help="Also write the inventory to FILE.")
     ] = Path("lab.yaml"),
     latency: Annotated[
-        float, typer.Option("--latency", metavar="MS", min=0, help="Milliseconds before each answer.")
+        float, typer.Option("--latency", metavar="MS", min=0, help="The delay of each answer, in milliseconds.")
     ] = 0.0,
     adapter: Annotated[
         LabAdapter | None,
         typer.Option(
-            "--adapter", metavar="NAME", help="What the inventory uses: both (the default), solace-semp, solace-cli."
+            "--adapter",
+            metavar="NAME",
+            help="The adapter that the inventory uses: both (the default), solace-semp or solace-cli.",
         ),
     ] = None,
-    plain_http: Annotated[bool, typer.Option("--http", help="SEMP without TLS.")] = False,
-    ha: Annotated[bool, typer.Option("--ha", help="Two nodes a site: HA pairs.")] = False,
+    plain_http: Annotated[bool, typer.Option("--http", help="Serve SEMP without TLS.")] = False,
+    ha: Annotated[bool, typer.Option("--ha", help="Simulate an HA pair of two nodes at each site.")] = False,
     amps: Annotated[
-        bool, typer.Option("--amps", help="A pair of AMPS instances instead, over their administration interface.")
+        bool, typer.Option("--amps", help="Serve the administration interfaces of a pair of AMPS instances instead.")
     ] = False,
     assume: Annotated[
         list[str] | None,
         typer.Option(
-            "--assume", metavar="NAME=VALUE", help="AMPS: an assumption about what its documentation does not say."
+            "--assume",
+            metavar="NAME=VALUE",
+            help="AMPS: an assumption about behaviour that the AMPS documentation does not describe.",
         ),
     ] = None,
     link: Annotated[
         Link | None,
-        typer.Option("--link", metavar="sync|async", help="AMPS: how the instances replicate to each other."),
+        typer.Option("--link", metavar="sync|async", help="AMPS: how the instances acknowledge replicated messages."),
     ] = None,
     fault: Annotated[
         list[str] | None,
-        typer.Option("--fault", metavar="TEXT|FILE", help="'drain: bridge down 5s', or a file of them."),
+        typer.Option(
+            "--fault", metavar="TEXT|FILE", help="A fault, such as 'drain: bridge down 5s', or a file of faults."
+        ),
     ] = None,
     edition: Annotated[
         list[str] | None,
         typer.Option(
-            "--edition", metavar="NAME[=N]", help="A difference between real devices; see failover lab editions."
+            "--edition",
+            metavar="NAME[=N]",
+            help="Make the devices answer as some real devices do; `failover lab editions` lists the names.",
         ),
     ] = None,
 ) -> None:
     """Serve both simulated sites on loopback ports, until Ctrl-C.
 
-    As Solace appliances, over SSH and SEMP; its inventory moves services over SEMP, and over SSH what SEMP cannot do.
-    Or, with --amps, as AMPS instances with their administration interface. The lab's directory keeps its editions;
-    --edition plain removes them.
+    The sites are Solace appliances that answer over SSH and SEMP. The inventory uses SEMP to move services, and SSH for
+    what SEMP cannot do. With --amps, the sites are AMPS instances with their administration interface. The directory
+    of the lab keeps the chosen editions; --edition plain removes them.
 
     \b
     Examples, each in two terminals:
@@ -104,9 +117,11 @@ def up(
     from simulator.lab.request import LabRequest
 
     if amps and (latency or adapter or plain_http or ha):
-        raise DefinitionError("--latency, --adapter, --http and --ha are for appliances; --amps serves none")
+        raise DefinitionError(
+            "--latency, --adapter, --http and --ha are only for appliances; leave them out with --amps"
+        )
     if not amps and (assume or link):
-        raise DefinitionError("--assume and --link are for AMPS instances", hint="add --amps")
+        raise DefinitionError("--assume and --link are only for AMPS instances", hint="add --amps")
     request = LabRequest(directory, inventory, fault or (), edition or ())
     if amps:
         pair = AmpsPair(assume or (), None if link is None else link is Link.sync)
@@ -141,15 +156,18 @@ def editions() -> None:
 @_APP.command("dump")
 def dump(
     context: typer.Context,
-    out: Annotated[Path, typer.Option("--out", "-o", metavar="DIR", help="Where to: DIR/INSTANCE/journal, …/sow.")],
+    out: Annotated[
+        Path,
+        typer.Option("--out", "-o", metavar="DIR", help="Write to DIR/INSTANCE/journal and DIR/INSTANCE/sow."),
+    ],
     directory: Annotated[
-        Path, typer.Option("--directory", "-d", metavar="DIR", help="Where the lab keeps its sites.")
+        Path, typer.Option("--directory", "-d", metavar="DIR", help="The directory of the lab.")
     ] = Path("lab"),
 ) -> None:
     """Write the dumps of the lab's AMPS instances.
 
-    As amps_journal_dump and amps_sow_dump -v would print them. They show the state at the last request to the lab:
-    its time does not pass between requests.
+    The dumps have the format of amps_journal_dump and amps_sow_dump -v. They show the state at the last request to the
+    lab, because the time of the lab does not pass between requests.
 
     \b
     Example:
@@ -171,17 +189,17 @@ def reset(
     context: typer.Context,
     directory: Annotated[
         Path | None,
-        typer.Option("--directory", "-d", metavar="DIR", help="The directory of a lab, whose sites are reset."),
+        typer.Option("--directory", "-d", metavar="DIR", help="Reset the sites of the lab in this directory."),
     ] = None,
     force: Annotated[
-        bool, typer.Option("--force", help="Reset even if a run is unfinished; no process may lead it.")
+        bool, typer.Option("--force", help="Reset even if a run is unfinished. No process may lead that run.")
     ] = False,
 ) -> None:
     """Reset the embedded simulated pair.
 
-    New York is active then, New Jersey standby. With --directory, the sites of a lab instead, appliances or AMPS
-    instances, whether or not it is up. Their devices stay, and their faults are removed. It is refused while a
-    simulated run is unfinished, unless --force is given.
+    After the reset, New York is active and New Jersey is standby. With --directory, it resets the sites of a lab
+    instead: appliances or AMPS instances, whether or not the lab is up. The devices stay, and their faults are removed.
+    While a simulated run is unfinished, the reset is refused unless --force is given.
 
     \b
     Examples:

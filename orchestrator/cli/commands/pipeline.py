@@ -11,19 +11,26 @@ from orchestrator.cli.help import AFTER
 from orchestrator.cli.options import AsJson
 from orchestrator.cli.spark_options import SparkOptions, on_spark
 
-_APP = typer.Typer(help="What both sites hold: compare, explain, forecast.", no_args_is_help=True)
+_APP = typer.Typer(help="Analyse exports of both sites: compare, explain, forecast.", no_args_is_help=True)
 
-Instances = "Directory: journal/… (amps_journal_dump), sow/TOPIC.TYPE.txt (amps_sow_dump -v), config.xml."
+Instances = (
+    "A directory with journal/… (from amps_journal_dump), sow/TOPIC.TYPE.txt (from amps_sow_dump -v) and config.xml."
+)
 Left = Annotated[str, typer.Argument(metavar="LEFT", help="The export of one site: a directory or a URI.")]
 Right = Annotated[str, typer.Argument(metavar="RIGHT", help="The export of the other site.")]
 Out = Annotated[
     str | None,
-    typer.Option("--out", "-o", metavar="DIR", help="Also write report.json and the differences there (Parquet)."),
+    typer.Option(
+        "--out", "-o", metavar="DIR", help="Also write report.json, and the differences as Parquet, to DIR."
+    ),
 ]
 # The limit of the option. A longer or infinite time is a typing error.
 _YEAR_S = 366 * 86_400
 Skew = Annotated[
-    float, typer.Option("--clock-skew", metavar="SECONDS", min=0, max=_YEAR_S, help="How far clocks may be apart.")
+    float,
+    typer.Option(
+        "--clock-skew", metavar="SECONDS", min=0, max=_YEAR_S, help="The maximum difference between the clocks."
+    ),
 ]
 
 
@@ -41,18 +48,33 @@ def reconcile(
     left: Left,
     right: Right,
     active: Annotated[
-        str | None, typer.Option("--active", metavar="left|right", help="Who serves clients (default: as exported).")
+        str | None,
+        typer.Option(
+            "--active", metavar="left|right", help="The side that serves clients (default: from the exports)."
+        ),
     ] = None,
     failover_at: Annotated[
-        str | None, typer.Option("--failover-at", metavar="TIME", help="ISO 8601 (default: as exported).")
+        str | None,
+        typer.Option(
+            "--failover-at",
+            metavar="TIME",
+            help="The time of the fail-over, in ISO 8601 (default: from the exports).",
+        ),
     ] = None,
     run: Annotated[
-        str | None, typer.Option("--run", metavar="RUN", help="The run this is evidence for (default: as exported).")
+        str | None,
+        typer.Option("--run", metavar="RUN", help="The run that needs this evidence (default: from the exports)."),
     ] = None,
     skew: Skew = 1.0,
     interval: Annotated[
         float,
-        typer.Option("--interval", metavar="SECONDS", min=0.001, max=_YEAR_S, help="Width of the intervals shown."),
+        typer.Option(
+            "--interval",
+            metavar="SECONDS",
+            min=0.001,
+            max=_YEAR_S,
+            help="The length of the time intervals in the report.",
+        ),
     ] = 60.0,
     equal_duplicates: Annotated[
         bool,
@@ -64,7 +86,9 @@ def reconcile(
     out: Out = None,
     as_json: AsJson = False,
 ) -> None:
-    """What differs between two exports, what was lost, and is it safe to fail back. Exit code 4: a person should read it.
+    """Show what differs between two exports, what was lost, and whether it is safe to fail back.
+
+    Exit code 4: a person should read the report.
 
     \b
     Example:
@@ -89,7 +113,9 @@ def journals(
     out: Out = None,
     as_json: AsJson = False,
 ) -> None:
-    """What the transaction logs of two AMPS instances do not share, and what a fail-over left behind. Exit code 4: look.
+    """Show the differences between the transaction logs of two AMPS instances, and what a fail-over left behind.
+
+    Exit code 4: a person should read the report.
 
     \b
     Example:
@@ -108,13 +134,15 @@ def sow(
     *,
     context: typer.Context,
     left: Annotated[str, typer.Argument(metavar="LEFT", help=Instances)],
-    right: Annotated[str, typer.Argument(metavar="RIGHT", help="The same of the other instance.")],
+    right: Annotated[
+        str, typer.Argument(metavar="RIGHT", help="The directory of the other instance, with the same files.")
+    ],
     keys: Annotated[
         list[str] | None,
         typer.Option(
             "--keys",
             metavar="TOPIC.TYPE=/FIELD,…",
-            help="The key of a topic that no config.xml there defines; repeat for several.",
+            help="The key of a topic that is not defined in a config.xml; repeat for several topics.",
         ),
     ] = None,
     skew: Skew = 1.0,
@@ -122,7 +150,9 @@ def sow(
     out: Out = None,
     as_json: AsJson = False,
 ) -> None:
-    """Rebuild the SOW of two AMPS instances from their logs, and explain every difference. Exit code 4: look.
+    """Rebuild the SOW of two AMPS instances from their logs, and explain every difference.
+
+    Exit code 4: a person should read the report.
 
     \b
     Example:
@@ -141,17 +171,21 @@ def history(
     *,
     context: typer.Context,
     records: Annotated[
-        list[str], typer.Argument(metavar="RECORDS…", help="Exported runs and kept checks: files or directories.")
+        list[str], typer.Argument(metavar="RECORDS…", help="Exported runs and stored checks: files or directories.")
     ],
     learn: Annotated[bool, typer.Option("--learn", help="Use the result for the estimates of dry runs.")] = False,
     spark: SparkOptions,
     out: Annotated[
         str | None,
-        typer.Option("--out", "-o", metavar="DIR", help="Also write history.html, report.json and more there."),
+        typer.Option(
+            "--out", "-o", metavar="DIR", help="Also write history.html, report.json and other files to DIR."
+        ),
     ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """What past runs took by phase, how fast queues drained, which actions were tried again. Exit code 4: unread files.
+    """Show how long each phase of past runs took, how fast queues drained, and which actions were retried.
+
+    Exit code 4 if a file could not be used.
 
     \b
     Examples:

@@ -23,19 +23,26 @@ def register(group: typer.Typer) -> None:
 def watch(
     context: typer.Context,
     readings: Annotated[
-        str, typer.Argument(metavar="DIR", help="What `failover watch` and `check` keep with --readings.")
+        str,
+        typer.Argument(
+            metavar="DIR", help="The readings that `failover watch` and `failover check` keep with --readings."
+        ),
     ],
     spark: SparkOptions,
     checkpoint: Annotated[
         str,
-        typer.Option("--checkpoint", metavar="DIR", help="Where it stores its progress, to continue after a stop."),
+        typer.Option(
+            "--checkpoint",
+            metavar="DIR",
+            help="Store the progress in DIR, so that the same command continues after a stop.",
+        ),
     ],
     out: Annotated[
         str | None,
-        typer.Option("--out", "-o", metavar="DIR", help="Where alerts are written (default: in the checkpoint)."),
+        typer.Option("--out", "-o", metavar="DIR", help="Write alerts to DIR (default: in the checkpoint)."),
     ] = None,
     available_now: Annotated[
-        bool, typer.Option("--available-now", "--once", help="Read what is there, then end; for cron.")
+        bool, typer.Option("--available-now", "--once", help="Read the existing readings, then end; for cron.")
     ] = False,
     interval: Annotated[str, _time("--interval", "How often to search for new readings.")] = "5s",
     window: Annotated[str, _time("--window", "Compute rates over this time.")] = "5m",
@@ -46,8 +53,8 @@ def watch(
 ) -> None:
     """Follow kept readings: drain rate, time until empty and until full, stalls; alerts as CloudEvents.
 
-    It runs until Ctrl-C, and continues where it stopped when it is started again: no alert is lost or written twice.
-    Exit code 4 if an alarm was active at the end, or a line could not be used.
+    It runs until Ctrl-C. When it is started again, it continues where it stopped: no alert is lost or written twice.
+    Exit code 4 if an alarm was active at the end, or if a line could not be used.
 
     \b
     Examples:

@@ -23,8 +23,8 @@ _UNCONTROLLED = """\
 The active site is lost: its mate takes over.
 
 Messages that only the lost site holds stay there.
-If the fence plan of the lost site has a command, the run executes and proves it first. Otherwise an operator confirms the
-fence by name.
+If the fence plan of the lost site has a command, the run executes the command first, and proves the fence. Otherwise an
+operator confirms the fence by name.
 
 \b
 Examples:
@@ -37,7 +37,7 @@ Examples:
 _RESTORE = """\
 Bring a lost site back as standby.
 
-Its clients are kept out until it is standby. Then it is synchronised again.
+The run keeps the clients of the site out until the site is standby. Then the site is synchronised again.
 
 \b
 Examples:
@@ -46,9 +46,9 @@ Examples:
   failover restore orders --site ny --bootstrap --yes --attest "journal moved to /save, J. Doe"
 """
 _FAILBACK = """\
-Give activity back to a restored site.
+Make a restored site active again.
 
-It starts only once that is shown to be safe. The steps are those of a planned move.
+The run starts only after the fail-back is shown to be safe. The steps are those of a planned move.
 
 \b
 Examples:
@@ -64,14 +64,17 @@ Attest = Annotated[
     typer.Option(
         "--attest",
         metavar="TEXT",
-        help="How the failed site is fenced, who did it, when; recorded.",
+        help="How the failed site was fenced, by whom and when; recorded.",
         rich_help_panel=DECIDE,
     ),
 ]
 Reason = Annotated[
     str | None,
     typer.Option(
-        "--reason", metavar="TEXT", help="Why to continue without a proven fence; recorded.", rich_help_panel=DECIDE
+        "--reason",
+        metavar="TEXT",
+        help="Why the run may continue without a proven fence; recorded.",
+        rich_help_panel=DECIDE,
     ),
 ]
 FenceFirst = Annotated[
@@ -127,7 +130,7 @@ def uncontrolled(
 def restore(
     context: typer.Context,
     which: Selection,
-    site: Annotated[str, site_option("The site that comes back.")],
+    site: Annotated[str, site_option("The site that comes back as standby.")],
     *,
     begin: Beginning,
 ) -> None:
@@ -159,18 +162,22 @@ def failback(
     context: typer.Context,
     which: Selection,
     site: Annotated[
-        str | None, site_option("The site that is to serve again (default: the home site).", "--to")
+        str | None, site_option("The site that becomes active again (default: the home site).", "--to")
     ] = None,
     failed_over_at: Annotated[
         str | None,
-        typer.Option("--failed-over-at", metavar="TIME", help="ISO 8601; only needed if no record has it."),
+        typer.Option(
+            "--failed-over-at",
+            metavar="TIME",
+            help="The time of the fail-over, in ISO 8601; needed only if no record has it.",
+        ),
     ] = None,
     accept_risk: Annotated[
         str | None,
         typer.Option(
             "--accept-risk",
             metavar="TEXT",
-            help="Why to fail back without proof that it is safe; recorded.",
+            help="Why to fail back without proof that the fail-back is safe; recorded.",
             rich_help_panel=DECIDE,
         ),
     ] = None,
@@ -179,7 +186,7 @@ def failback(
         typer.Option(
             "--attest",
             metavar="TEXT",
-            help="Who compared the endpoints of both sites, how, when; recorded.",
+            help="Who compared the endpoints of both sites, how and when; recorded.",
             rich_help_panel=DECIDE,
         ),
     ] = None,
@@ -188,13 +195,19 @@ def failback(
         typer.Option(
             "--evidence",
             metavar="REPORT|take",
-            help="report.json of a `compare` that shows a safe fail-back; `take`: read and compare both sites now.",
+            help="The report.json of a `failover compare` that shows a safe fail-back; or `take`, to compare both sites"
+            " now.",
             rich_help_panel=DECIDE,
         ),
     ] = None,
     evidence_age: Annotated[
         str,
-        typer.Option("--evidence-age", metavar="TIME", help="Maximum age of its snapshots.", rich_help_panel=DECIDE),
+        typer.Option(
+            "--evidence-age",
+            metavar="TIME",
+            help="The maximum age of the snapshots in the evidence.",
+            rich_help_panel=DECIDE,
+        ),
     ] = "15m",
     on_stall: OnStall = None,
     *,

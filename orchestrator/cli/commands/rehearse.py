@@ -12,9 +12,10 @@ from orchestrator.cli.options import All, EventsAsJson, InventoryFile, NamedByOp
 _HELP = """\
 Rehearse a fail-over on a simulated copy of the pair.
 
-The runbook, the screens and the decisions are the real ones. It does not connect to appliances. AMPS instances that
-answer are read first, to make the copy; --offline does not read them. Every other option of the rehearsed command is
-understood too, such as --xa, --on-bridge-loss or --attest. Exit codes are those of the rehearsed command.
+The runbook, the screens and the decisions are the real ones. The command does not connect to appliances. To make the
+copy, it first reads the AMPS instances that answer; with --offline it does not read them. Every other option of the
+rehearsed command can be given too, such as --xa, --on-bridge-loss or --attest. The exit codes are those of the
+rehearsed command.
 
 \b
 Examples:
@@ -37,31 +38,37 @@ def rehearse(
     context: typer.Context,
     kind: Annotated[
         Literal["controlled", "uncontrolled", "restore", "failback", "repair"],
-        typer.Argument(metavar="KIND", help="What is rehearsed."),
+        typer.Argument(metavar="KIND", help="The command to rehearse."),
     ],
     named: NamedByOption = None,
     everything: All = False,
     pair: PairName = None,
     site: Annotated[
         str | None,
-        site_option("The site, as in the rehearsed command (default: the home site).", "--from", "--failed", "--to"),
+        site_option("The site for the rehearsed command (default: the home site).", "--from", "--failed", "--to"),
     ] = None,
     inventory: InventoryFile = None,
     fault: Annotated[
         list[str] | None,
-        typer.Option("--fault", metavar="TEXT|FILE", help="'drain: bridge down 5s', or a file of them."),
+        typer.Option(
+            "--fault", metavar="TEXT|FILE", help="A fault, such as 'drain: bridge down 5s', or a file of faults."
+        ),
     ] = None,
     drill: Annotated[
-        str | None, typer.Option("--drill", metavar="NAME|FILE", help="A file of faults; examples/drills has some.")
+        str | None,
+        typer.Option("--drill", metavar="NAME|FILE", help="A file of faults; examples/drills has some such files."),
     ] = None,
     seed: Annotated[
         int | None, typer.Option("--seed", metavar="N", min=0, help="The same seed makes the same copy.")
     ] = None,
     fast: Annotated[
-        bool, typer.Option("--fast", help="Ten times as fast, except while you decide. Unattended: without waiting.")
+        bool,
+        typer.Option(
+            "--fast", help="Run ten times as fast, except while you decide. An unattended rehearsal does not wait."
+        ),
     ] = False,
     keep: Annotated[
-        bool, typer.Option("--keep", help="Keep its record and its simulated pair, and say where they are.")
+        bool, typer.Option("--keep", help="Keep the record and the simulated pair, and show where they are.")
     ] = False,
     offline: Annotated[bool, typer.Option("--offline", help="Make the copy without reading any device.")] = False,
     both_active: Annotated[

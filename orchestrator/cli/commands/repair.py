@@ -12,11 +12,11 @@ from orchestrator.cli.options import Selection, site_option
 from orchestrator.cli.run_options import Beginning
 
 _REPAIR = """\
-Leave one site active where both are, or none is.
+Make only one site active if both sites are active, or if no site is.
 
 It reads both roles, and shows how many messages each site holds for its mate. You choose the site to be active. If no
-site is active, that one is activated once the other one's replication queue is empty. If both are active, the other one
-becomes standby and keeps what is in its replication queue: an operator accepts that by name.
+site is active, the chosen site is activated when the replication queue of the other site is empty. If both sites are
+active, the other site becomes standby and keeps what is in its replication queue; an operator must accept that by name.
 
 \b
 Examples:
@@ -25,13 +25,13 @@ Examples:
   failover repair --all --site nj --yes --json
   failover repair Trading_VPN --site nj --yes --accept-loss "resent by the publishers, J. Doe, 03:12"
 """
-To = Annotated[str, site_option("The site that is to be active.", "--to")]
+To = Annotated[str, site_option("The site that must be active after the repair.", "--to")]
 AcceptLoss = Annotated[
     str | None,
     typer.Option(
         "--accept-loss",
         metavar="TEXT",
-        help="Accept that messages stay at the other site only: who, and why; recorded.",
+        help="Who accepts that messages stay only at the other site, and why; recorded.",
         rich_help_panel=DECIDE,
     ),
 ]

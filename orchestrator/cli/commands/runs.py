@@ -12,7 +12,7 @@ from orchestrator.cli.options import AsJson, EventsAsJson, Names, OutputForm, Pa
 from orchestrator.cli.render.forms import Form, form_of
 from orchestrator.errors import DefinitionError
 
-_APP = typer.Typer(help="The record: list, show, report, export, verify, keygen.", no_args_is_help=True)
+_APP = typer.Typer(help="Records of runs: list, show, report, export, verify, keygen.", no_args_is_help=True)
 
 
 def register(app: typer.Typer) -> None:
@@ -33,19 +33,19 @@ def list_runs(
         str | None, typer.Option("--by", metavar="NAME", help="Only runs that this operator started.")
     ] = None,
     runbook: Annotated[
-        str | None, typer.Option("--runbook", metavar="TEXT", help="Only runbooks with this in their name.")
+        str | None, typer.Option("--runbook", metavar="TEXT", help="Only runs whose runbook has TEXT in its name.")
     ] = None,
     since: Annotated[
         str | None,
-        typer.Option("--since", metavar="TIME", help="Only runs since then: 7d, 12h, or 2026-11-20T03:05:00Z."),
+        typer.Option("--since", metavar="TIME", help="Only runs since this time: 7d, 12h, or 2026-11-20T03:05:00Z."),
     ] = None,
     output: OutputForm = Form.TEXT,
     as_json: AsJson = False,
 ) -> None:
     """List runs, newest first.
 
-    Each with its outcome, start, duration, longest outage, and who started it. Exit code 4 if the record of one cannot
-    be read.
+    The list shows the outcome, start, duration and longest outage of each run, and who started it. Exit code 4 if the
+    record of a run cannot be read.
 
     \b
     Examples:
@@ -67,7 +67,7 @@ def list_runs(
 def show_run(context: typer.Context, run: PastRunName = None, as_json: AsJson = False) -> None:
     """Show the state of one run, and what to do next.
 
-    Its lanes, steps, decisions and open questions.
+    It shows the lanes, steps, decisions and open questions of the run.
 
     \b
     Examples:
@@ -82,7 +82,7 @@ def show_run(context: typer.Context, run: PastRunName = None, as_json: AsJson = 
 
 @_APP.command("schema")
 def run_schema() -> None:
-    """The JSON Schema of what `failover runs show --json` prints.
+    """Print the JSON Schema of the output of `failover runs show --json`.
 
     \b
     Example:
@@ -99,16 +99,21 @@ def report_run(
     run: PastRunName = None,
     as_json: EventsAsJson = False,
     html: Annotated[
-        Path | None, typer.Option("--html", metavar="FILE", help="One HTML file that checks its own records.")
+        Path | None,
+        typer.Option(
+            "--html", metavar="FILE", help="Write one HTML file, which checks the records that it contains."
+        ),
     ] = None,
     outputs: Annotated[
         list[Path] | None,
-        typer.Option("--output", "-o", metavar="FILE", help="FILE.html, FILE.md or FILE.json; repeat for several."),
+        typer.Option(
+            "--output", "-o", metavar="FILE", help="Write FILE.html, FILE.md or FILE.json; repeat for several files."
+        ),
     ] = None,
 ) -> None:
-    """Everything that happened in one run, a line an event; or as a document.
+    """Show every event of one run on one line; or write a document.
 
-    The document has a timeline, decisions, commands, readings, and the predictions.
+    The document has a timeline, decisions, commands, readings and predictions.
 
     \b
     Examples:
@@ -128,7 +133,8 @@ def report_run(
 
     if as_json:
         raise DefinitionError(
-            "--json prints events, and --html and --output write files", hint="give one of them; -o FILE.json"
+            "--json prints events, but --html and --output write files",
+            hint="leave out --json; `-o FILE.json` writes JSON to a file",
         )
     write_documents(tools_of(context), run, formats_of(html, outputs or ()))
 
@@ -137,15 +143,18 @@ def report_run(
 def export_run(
     context: typer.Context,
     run: PastRunName = None,
-    output: Annotated[Path | None, typer.Option("--output", "-o", metavar="FILE", help="Default: stdout.")] = None,
-    parquet: Annotated[
-        Path | None, typer.Option("--parquet", metavar="DIR", help="As Parquet instead, a file for each run.")
+    output: Annotated[
+        Path | None, typer.Option("--output", "-o", metavar="FILE", help="The file (default: stdout).")
     ] = None,
-    every: Annotated[bool, typer.Option("--all", help="With --parquet: every run.")] = False,
+    parquet: Annotated[
+        Path | None,
+        typer.Option("--parquet", metavar="DIR", help="Write Parquet to DIR instead, one file for each run."),
+    ] = None,
+    every: Annotated[bool, typer.Option("--all", help="With --parquet: export every run.")] = False,
 ) -> None:
-    """The records of one run as JSON Lines; or as Parquet.
+    """Export the records of one run as JSON Lines, or as Parquet.
 
-    JSON Lines have their hashes with them, for `failover runs verify FILE`.
+    JSON Lines include the hashes, so that `failover runs verify FILE` can check the file.
 
     \b
     Examples:
@@ -157,9 +166,9 @@ def export_run(
     from orchestrator.errors import DefinitionError
 
     if parquet is not None and output is not None:
-        raise DefinitionError("--output and --parquet contradict each other", hint="give one of them")
+        raise DefinitionError("--output and --parquet cannot be used together", hint="leave out one option")
     if every and (parquet is None or run is not None):
-        raise DefinitionError("--all exports every run, with --parquet DIR and no run named")
+        raise DefinitionError("--all exports every run; give --parquet DIR, and leave out RUN")
     if parquet is None:
         export(tools_of(context), run, output)
     else:
@@ -172,7 +181,7 @@ def verify_run(
     run: Annotated[
         str | None, typer.Argument(metavar="RUN|FILE", help="A run, or an exported file; default: all runs.")
     ] = None,
-    everything: Annotated[bool, typer.Option("--all", help="All runs, which is the default.")] = False,
+    everything: Annotated[bool, typer.Option("--all", help="Check all runs (the default).")] = False,
     file: Annotated[Path | None, typer.Option("--file", metavar="EXPORT", help="An exported file.")] = None,
     key: Annotated[
         list[Path] | None,
@@ -182,7 +191,7 @@ def verify_run(
     ] = None,
     head: Annotated[
         str | None,
-        typer.Option("--head", metavar="NUMBER:HASH", help="Require this record, as an earlier verify showed it."),
+        typer.Option("--head", metavar="NUMBER:HASH", help="Require this record, which an earlier verify showed."),
     ] = None,
     as_json: AsJson = False,
 ) -> None:
@@ -199,7 +208,7 @@ def verify_run(
     from orchestrator.operations.verify import VerifyRequest
 
     if sum((run is not None, everything, file is not None)) > 1:
-        raise DefinitionError("say one of RUN, --all, --file")
+        raise DefinitionError("RUN, --all and --file cannot be used together; give only one")
     raise typer.Exit(verify(tools_of(context), VerifyRequest(run, file, key or (), head), as_json=as_json))
 
 
@@ -207,16 +216,17 @@ def verify_run(
 def make_key(
     context: typer.Context,
     file: Annotated[
-        Path | None, typer.Argument(metavar="FILE", help="The private key; default: in the state directory.")
+        Path | None,
+        typer.Argument(metavar="FILE", help="The file of the private key (default: in the state directory)."),
     ] = None,
     public: Annotated[
-        bool, typer.Option("--public", help="Make no key: print the public half of the existing key.")
+        bool, typer.Option("--public", help="Do not make keys; print the public key of the existing pair.")
     ] = False,
     as_json: AsJson = False,
 ) -> None:
     """Make a pair of keys to sign the record with.
 
-    FILE is the private one, FILE.pub the public one.
+    FILE is the private key, and FILE.pub is the public key.
 
     \b
     Examples:

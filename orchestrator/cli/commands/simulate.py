@@ -23,20 +23,20 @@ def simulate(
         typer.Option(
             "--kind",
             metavar="RUNBOOK",
-            help="Only runs of this runbook, or of a family in a file; repeat for several.",
+            help="Simulate only this runbook, or a family that a file declares; repeat for several.",
         ),
     ] = None,
     shrink: Annotated[
-        bool, typer.Option("--shrink", help="Remove faults from a failing run while it still fails.")
+        bool, typer.Option("--shrink", help="Remove faults from a failing run as long as the run still fails.")
     ] = False,
-    as_json: Annotated[bool, typer.Option("--json", help="For machines: JSON, one value a line.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON for machines, one value on each line.")] = False,
 ) -> None:
     """Simulate runs with faults, and judge every promise.
 
-    The time is virtual. Each seed draws two sites, a runbook, people, and what goes wrong: faults of devices and links,
-    kills and pauses of processes, wrong decisions. The real engine plays it; every promise is judged after every event.
-    Exit code 4 if one is broken. It connects to no device, and does not use your record.
-    docs/explanation/simulation.md says more.
+    The time is virtual. Each seed chooses two sites, a runbook, people, and what goes wrong: faults of devices and
+    links, kills and pauses of processes, wrong decisions. The real engine executes the run, and every promise is judged
+    after every event. Exit code 4 if a promise is broken. The simulation does not connect to a device, and does not use
+    your record. docs/explanation/simulation.md explains more.
 
     \b
     Examples:

@@ -23,18 +23,21 @@ def snapshot(
     site: Annotated[str, site_option("The site to read.")],
     out: Annotated[
         str,
-        typer.Option("--out", "-o", metavar="DIR", help="Where to write; an unfinished snapshot there is continued."),
+        typer.Option(
+            "--out", "-o", metavar="DIR", help="Write the snapshot to DIR, or continue an unfinished snapshot in DIR."
+        ),
     ],
     run: Annotated[
         str | None,
-        typer.Option("--run", metavar="RUN", help="The fail-over that this is to be evidence for: its id, or last."),
+        typer.Option("--run", metavar="RUN", help="The fail-over run that needs this evidence: its ID, or 'last'."),
     ] = None,
     dumps: Annotated[
         list[str] | None,
         typer.Option(
             "--dumps",
             metavar="[SERVICE=]DIR",
-            help="AMPS: journal/… (amps_journal_dump), sow/TOPIC.TYPE.txt (amps_sow_dump -v).",
+            help="AMPS: a directory with journal/… (from amps_journal_dump) and sow/TOPIC.TYPE.txt (from amps_sow_dump"
+            " -v).",
         ),
     ] = None,
     dumped_at: Annotated[
@@ -45,10 +48,10 @@ def snapshot(
     ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Write what every endpoint of a site holds, as Parquet.
+    """Write the messages of every endpoint of a site as Parquet.
 
-    It reads only, page by page, and continues what was interrupted. Of AMPS instances it reads dumps that were copied
-    here, and no instance.
+    It only reads, page by page, and continues an interrupted snapshot. For AMPS, it reads dumps that were copied to
+    this machine; it does not connect to an instance.
 
     \b
     Examples:
@@ -66,7 +69,7 @@ def snapshot(
     tools = tools_of(context)
     inventory = tools.inventory(which.inventory)
     wanted = SnapshotRequest(site, which.services, run)
-    with stopped_in_order("the same command continues it"):
+    with stopped_in_order("the same command continues the snapshot"):
         if dumps is None:
             take_snapshot(tools, inventory, wanted, out, as_json=as_json)
         else:

@@ -29,8 +29,8 @@ def status(
 ) -> None:
     """Show every service of every pair, read now from both ends.
 
-    Roles, bridge, replication queue, prepared transactions; of AMPS transports, links, lag. Exit code 4 if one is not
-    as it should be, or could not be read; with --watch, at the last reading.
+    It shows roles, bridge, replication queue and prepared transactions; for AMPS it shows transports, links and lag.
+    Exit code 4 if a service is not as it should be, or could not be read. With --watch, the last reading counts.
 
     \b
     Examples:

@@ -32,7 +32,7 @@ def validate(
     paths: Annotated[
         list[Path] | None,
         typer.Argument(
-            metavar="CONFIG...", help="Configuration files, or folders that have some.", show_default=False
+            metavar="CONFIG...", help="Configuration files, or folders with such files.", show_default=False
         ),
     ] = None,
     from_inventory: Annotated[
@@ -41,23 +41,25 @@ def validate(
     ] = False,
     inventory: InventoryFile = None,
     form: Annotated[
-        Format, typer.Option("--format", "-f", help="What to print: findings, or a drawing of the fabric.")
+        Format, typer.Option("--format", "-f", help="What to print: the findings, or a drawing of the replication.")
     ] = Format.TABLE,
     as_json: Annotated[bool, typer.Option("--json", help="The same as --format json.")] = False,
-    brief: Annotated[bool, typer.Option("--brief", help="One line a finding in the table.")] = False,
+    brief: Annotated[bool, typer.Option("--brief", help="Print one line for each finding in the table.")] = False,
     define: Annotated[
         list[str] | None,
         typer.Option("--define", "-D", metavar="NAME=VALUE", help="The value of ${NAME} in the configurations."),
     ] = None,
     environment: Annotated[
-        bool, typer.Option("--environment", help="Take values of ${NAME} from the environment too, as AMPS does.")
+        bool, typer.Option("--environment", help="Also take values of ${NAME} from the environment, as AMPS does.")
     ] = False,
     topics: Annotated[
         list[Path] | None,
-        typer.Option("--topics", metavar="FILE", help="Topics that exist, a name and a message type on each line."),
+        typer.Option(
+            "--topics", metavar="FILE", help="A list of existing topics: a name and a message type on each line."
+        ),
     ] = None,
     all_topics: Annotated[
-        bool, typer.Option("--all-topics", help="The configurations and --topics name all topics.")
+        bool, typer.Option("--all-topics", help="Assume that the configurations and --topics name all topics.")
     ] = False,
     host: Annotated[
         list[str] | None,
@@ -70,10 +72,12 @@ def validate(
     assume: Annotated[
         list[str] | None,
         typer.Option(
-            "--assume", metavar="NAME=VALUE", help="Another assumption; docs/how-to/amps-validation.md lists them."
+            "--assume",
+            metavar="NAME=VALUE",
+            help="Change an assumption; docs/how-to/amps-validation.md lists the assumptions.",
         ),
     ] = None,
-    nine: Annotated[bool, typer.Option("--nine", help="AMPS's nine checks alone, no rules beyond them.")] = False,
+    nine: Annotated[bool, typer.Option("--nine", help="Make only the nine checks of AMPS, and no others.")] = False,
     strict: Annotated[
         bool, typer.Option("--strict", help="Exit code 4 also if something could not be decided.")
     ] = False,
@@ -81,18 +85,22 @@ def validate(
         bool,
         typer.Option(
             "--suggest-exclusions",
-            help="Suggest the fewest exclusions with which AMPS accepts the links, and their effects.",
+            help="Suggest the fewest exclusions with which AMPS accepts the links, and show their effects.",
         ),
     ] = False,
     intended: Annotated[
         list[str] | None,
         typer.Option(
-            "--intended", metavar="INSTANCE", help="Suggestions: only this instance is asymmetric on purpose."
+            "--intended", metavar="INSTANCE", help="For suggestions: only this instance is asymmetric on purpose."
         ),
     ] = None,
     rolling_plan: Annotated[
         list[Path] | None,
-        typer.Option("--rolling-plan", metavar="OLD", help="Order the change from these files or folders to CONFIG."),
+        typer.Option(
+            "--rolling-plan",
+            metavar="OLD",
+            help="Show in which order to change the instances from the old files or folders to CONFIG.",
+        ),
     ] = None,
     schema: Annotated[bool, typer.Option("--schema", help="Print the JSON Schema of --json, and stop.")] = False,
 ) -> None:

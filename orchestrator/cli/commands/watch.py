@@ -24,21 +24,21 @@ def register(app: typer.Typer) -> None:
 def watch(
     context: typer.Context,
     which: Selection,
-    site: Annotated[str | None, site_option("The active site (default: the one that serves now).")] = None,
+    site: Annotated[str | None, site_option("The active site (default: the site that serves now).")] = None,
     interval: Interval = "10s",
     suspend_at: Annotated[
         str | None,
-        typer.Option("--suspend-at", metavar="PERCENT", help="Suspend replication once the queue is this full."),
+        typer.Option("--suspend-at", metavar="PERCENT", help="Suspend replication when the queue is PERCENT full."),
     ] = None,
     readings: Readings = None,
     as_json: LinesAsJson = False,
 ) -> None:
     """Follow the replication queue while the mate is away.
 
-    Of the active site: usage, rate, time until it is full, the high mark. It reports when replication should be
-    suspended. With --suspend-at it suspends replication, as a recorded run that `failover restore` undoes. Of AMPS, it
-    follows both instances: their links, and the room for journals; nothing can be suspended there. It changes nothing
-    else, and runs until Ctrl-C.
+    It shows the queue of the active site: usage, rate, time until the queue is full, and the high mark. It reports when
+    replication should be suspended. With --suspend-at, it suspends replication in a recorded run, which `failover
+    restore` undoes. For AMPS, it follows the links and the space for journals of both instances; it cannot suspend
+    replication there. It changes nothing else, and runs until Ctrl-C.
 
     \b
     Examples:
@@ -82,7 +82,7 @@ def seconds_of(option: str, text: str, *, least: float | None = None) -> float:
     except ValueError as error:
         raise DefinitionError(f"{option} {text}: {error}") from error
     if seconds <= 0 and seconds != least:
-        raise DefinitionError(f"{option} {text}: the time must be longer than nothing")
+        raise DefinitionError(f"{option} {text}: the time must be longer than 0 seconds")
     return seconds
 
 

@@ -55,8 +55,8 @@ def compare_pair(
                 write_whole(request.html, page_of(report))
             except OSError as error:
                 lost = f"{request.html} could not be written: {error.strerror}"
-                raise OutputLost(lost, hint="make room on its disk, or give another file with --html") from error
-            say_unless(as_json)(f"{request.html} has the whole report")
+                raise OutputLost(lost, hint="free space on the disk, or give another file with --html") from error
+            say_unless(as_json)(f"the whole report is in {request.html}")
     code = code_for(report.findings)
     if as_json:
         show_json({"result": {**report.model_dump(mode="json"), "exit_code": code}})

@@ -67,7 +67,9 @@ def follow_readings(clock: Clock, request: FollowRequest, spark: SparkOptions, *
                 if batch.lines:
                     _tell(batch, rules, shows_all=request.every_s is not None, as_json=as_json)
         if first is None or last is None:
-            raise ComputationFailed("stopped before it had started", hint="start it again: it resumes from there")
+            raise ComputationFailed(
+                "the watch was stopped before it had started", hint="start the same command again"
+            )
         is_alarming = any(course.alarms for course in last.courses.values())
         code = FINDINGS if is_alarming or last.totals.unusable > first.totals.unusable else 0
         _end(last, rules, code, as_json=as_json)
@@ -127,8 +129,8 @@ _COUNTED = {
     "late": ("too late", "too late"),
     "duplicates": ("twice", "twice"),
     "unusable": ("could not be used", "could not be used"),
-    "others": ("tells of no queue and no link", "tell of no queue and no link"),
-    "waiting": ("waits for others before it counts", "wait for others before they count"),
+    "others": ("without a queue or a link", "without a queue or a link"),
+    "waiting": ("waits for earlier readings", "wait for earlier readings"),
     "alerts": ("alert", "alerts"),
 }
 
@@ -142,4 +144,4 @@ def _show_services(state: State, keys: Sequence[Key], rules: Rules) -> None:
     for key in shown:
         show(standing_line(state.courses[key], *key, rules))
     if len(shown) < len(keys):
-        show(f"{counted(len(keys) - len(shown), 'more service')}; {len(alarming):,} of all have an alarm")
+        show(f"{counted(len(keys) - len(shown), 'more service')}; {len(alarming):,} of all services have an alarm")

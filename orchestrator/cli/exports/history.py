@@ -49,7 +49,7 @@ def check_learns_more(path: Path, forecast: Forecast) -> None:
     """Raises ``NotStarted`` if the stored forecast comes from more runs than ``forecast``. Then the stored one stays."""
     if not forecast.runs:
         raise NotStarted(
-            f"no run was read, so {path} is left as it is",
+            f"no run was read, so {path} was not changed",
             hint="name a directory of exported runs, or leave out --learn",
         )
     try:
@@ -58,13 +58,13 @@ def check_learns_more(path: Path, forecast: Forecast) -> None:
         return  # the stored file is no forecast, so any forecast is better
     if kept is not None and forecast.runs < kept.runs:
         raise NotStarted(
-            f"{path} is of {counted(kept.runs, 'run')}, and {forecast.runs:,} were read now, so it is left as it is",
+            f"{path} is from {counted(kept.runs, 'run')}, but only {forecast.runs:,} were read, so it was not changed",
             hint=f"give all records to the command, or remove {path} first",
         )
     if kept is not None and _ranges(forecast) < _ranges(kept):
-        told = f"{path} has {counted(_ranges(kept), 'range')}, and these runs give {_ranges(forecast):,}"
+        told = f"{path} has {counted(_ranges(kept), 'range')}, but these runs give only {_ranges(forecast):,}"
         raise NotStarted(
-            f"{told}, so it is left as it is", hint=f"give all records to the command, or remove {path} first"
+            f"{told}, so the file was not changed", hint=f"give all records to the command, or remove {path} first"
         )
 
 
@@ -77,5 +77,5 @@ def _ranges(forecast: Forecast) -> int:
 def learned(path: Path, forecast: Forecast) -> str:
     """The sentence after ``forecast`` was stored at ``path``."""
     if forecast.tells:
-        return f"dry runs read their ranges from {path} now"
-    return f"{path} is kept, but tells dry runs nothing yet: no step was finished {FEWEST} times"
+        return f"dry runs now read their ranges from {path}"
+    return f"{path} was written, but dry runs cannot use it yet, because no step was finished {FEWEST} times"

@@ -39,7 +39,7 @@ def engine_installed() -> AbstractContextManager[None]:
 
 def parquet_installed() -> AbstractContextManager[None]:
     """A block that writes Parquet without an engine. A missing library of the extras becomes one sentence."""
-    return _installed(_PARQUET, "install failover[duckdb] or failover[spark]; this needs no Java")
+    return _installed(_PARQUET, "install failover[duckdb] or failover[spark]; Java is not needed for this")
 
 
 @contextmanager
@@ -72,7 +72,7 @@ def reconcile_exports(
         from pipeline.report import SideName
 
         if request.active not in (None, "left", "right"):
-            raise DefinitionError(f"--active: {request.active!r} is neither left nor right")
+            raise DefinitionError(f"--active: {request.active!r} is not a side; use left or right")
         ask = Ask(
             active=cast("SideName | None", request.active),
             failover_at=None if request.failover_at is None else moment(request.failover_at, "--failover-at"),

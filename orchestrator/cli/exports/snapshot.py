@@ -79,9 +79,11 @@ def show_manifest(manifest: Manifest, out: str, *, as_json: bool) -> None:
     if manifest.simulated:
         show("SIMULATED")
     endpoints = f"{counted(len(manifest.endpoints), 'endpoint')} of {manifest.site}"
-    show(f"{counted(manifest.messages, 'message is', 'messages are')} in {out}, of {endpoints}")
+    show(f"{out} contains {counted(manifest.messages, 'message')} of {endpoints}")
     for one in manifest.endpoints:
         if one.is_whole is False:
-            show(f"  {one.key}: fewer messages were read than it told to have: take it again")
+            show(f"  {one.key}: fewer messages were read than the endpoint reported; take the snapshot again")
         elif one.is_whole is None:
-            show(f"  {one.key}: it did not report how many messages it has, so whether all were read is not known")
+            show(
+                f"  {one.key}: the endpoint did not report its number of messages, so it is unknown if all were read"
+            )

@@ -63,11 +63,14 @@ def _places(dumps: Sequence[str], services: Sequence[str]) -> dict[str, str]:
         if not equals or name not in services:
             if len(services) > 1:
                 raise DefinitionError(
-                    f"--dumps {text}: of which service?", hint=f"write SERVICE=DIR; there are {', '.join(services)}"
+                    f"--dumps {text}: the name of a service is missing",
+                    hint=f"write SERVICE=DIR; the services are {', '.join(services)}",
                 )
             name, place = services[0], text
         if name in places:
-            raise DefinitionError(f"--dumps: {name} is there twice", hint="one directory holds all its dumps")
+            raise DefinitionError(
+                f"--dumps: {name} is given twice", hint="put all dumps of a service in one directory"
+            )
         places[name] = place
     return places
 
@@ -93,15 +96,14 @@ def _show(manifest: Manifest, read: DumpsRead, out: str, *, as_json: bool) -> No
     if manifest.simulated:
         show("SIMULATED")
     show(
-        f"{counted(manifest.messages, 'message or record', 'messages and records')} of"
-        f" {counted(len(manifest.endpoints), 'topic')} of {manifest.site},"
-        f" out of {counted(read.dumps, 'dump')}, are in {out}"
+        f"{out} contains {counted(manifest.messages, 'message or record', 'messages and records')} of"
+        f" {counted(len(manifest.endpoints), 'topic')} of {manifest.site}, from {counted(read.dumps, 'dump')}"
     )
     if read.left_aside:
         counts = ", ".join(f"{number:,} {presentable(name)}" for name, number in read.left_aside.items())
-        show(f"  entries that are no messages were left aside: {counts}")
+        show(f"  entries that are not messages were left out: {counts}")
     for one in read.unread:
         pieces_of = f"{presentable(one.file)}: {counted(one.pieces, 'piece')}"
-        show(f"  {pieces_of} could not be read, first: {presentable(one.reason)}")
+        show(f"  {pieces_of} could not be read; the first reason: {presentable(one.reason)}")
     if read.unread:
-        show(f"  each of them is in {out}/quarantine, with its offset")
+        show(f"  each unreadable piece is in {out}/quarantine, with its offset")

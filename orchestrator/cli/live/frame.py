@@ -154,7 +154,7 @@ def totals_line(totals: Totals, left: str, slo: float) -> str:
     parts += [f"{totals.running:,} running"] if totals.running else []
     parts += [left] if left else []
     parts += [f"{totals.rate:,.0f}/s"] if totals.rate else []
-    parts += [f"{totals.over_slo:,} out for {seconds(slo)} or more"] if totals.over_slo else []
+    parts += [f"{totals.over_slo:,} with an outage of {seconds(slo)} or more"] if totals.over_slo else []
     return ", ".join(parts)
 
 

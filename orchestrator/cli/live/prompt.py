@@ -22,29 +22,29 @@ if TYPE_CHECKING:
     from orchestrator.cli.live.asking import Asking
 
 MEANING: dict[Answer, str] = {
-    "wait": "keep waiting; it is asked again if nothing changes",
+    "wait": "keep waiting; the question is asked again if nothing changes",
     "revert": "roll back; in a planned move the source serves again, and nothing is lost",
-    "escalate": "continue WITHOUT the guarantee; what is still queued at the source is at risk",
+    "escalate": "continue WITHOUT the guarantee; data that is still queued at the source is at risk",
     "retry": "try this step again",
     "stop": "stop here; `failover resume` continues later",
-    "commit": "heuristically commit it: right if all other branches of its transaction are committed",
-    "rollback": "heuristically roll it back: right if any other branch is rolled back",
-    "waive": "continue without what cannot be read; recorded with your name and reason",
-    "attest": "I have done it myself; recorded with my name and reason in place of a reading",
-    "later": "not now; it is done later, and the record says so",
-    "accept": "continue and accept the risk; recorded with your name and reason",
-    "approve": "you agree to the plan; `failover approve` says so from your own account",
+    "commit": "commit this branch heuristically; right if all other branches of the transaction are committed",
+    "rollback": "roll this branch back heuristically; right if any other branch of the transaction is rolled back",
+    "waive": "continue without the values that cannot be read; your name and reason are recorded",
+    "attest": "confirm that you did this yourself; your name and reason are recorded in place of a reading",
+    "later": "do this later; the record shows that it was not done now",
+    "accept": "continue and accept the risk; your name and reason are recorded",
+    "approve": "you agree to the plan; run `failover approve` from your own account to approve it",
     "deny": "the run does not start; nothing is changed",
-    "break-glass": "start without the approvals of others; recorded with your name and reason",
+    "break-glass": "start without the approvals of others; your name and reason are recorded",
 }
 # The effect of the unattended answer. It may be none of the question's own answers, such as a rollback at a question
 # about each transaction.
 _ALONE: dict[Answer, str] = {
     "wait": "the run keeps waiting",
-    "revert": "it is rolled back, at once",
-    "escalate": "it continues WITHOUT the guarantee, at once",
-    "stop": "it stops here, and `failover resume` continues it",
-    "deny": "it is denied, at once",
+    "revert": "the run rolls back at once",
+    "escalate": "the run continues WITHOUT the guarantee at once",
+    "stop": "the run stops here, and `failover resume` continues it",
+    "deny": "the run is denied at once",
 }
 # Seconds between checks whether a waiting question is still open.
 _CHECK_EVERY = 0.2
@@ -164,24 +164,24 @@ class TerminalPrompter:
                 if typed.lower() != chosen:
                     self._asking.say(f"  {chosen}: {MEANING[chosen]}")
                 return chosen
-            self._asking.say(f"  please answer one of: {', '.join(gate.choices)}")
+            self._asking.say(f"  please answer with one of: {', '.join(gate.choices)}")
         return None
 
     def _reason(self, chosen: Answer, service: str, gate: ev.GateOpened) -> str | None:
         self._say_outage(service)
         while (reason := self._answer("reason", service, gate)) is not None:
             if STEERING.search(reason):
-                self._asking.say("  a reason is one line of plain text, without keys such as arrows")
+                self._asking.say("  type the reason as one line of plain text, without special keys such as arrows")
                 continue
             if reason or chosen in _FOR_NOW:
                 return reason or "no reason given"
-            self._asking.say(f"  {chosen} is recorded with its reason; please give one")
+            self._asking.say(f"  {chosen} needs a reason, because the reason is recorded")
         return None
 
     def _is_for_all(self, service: str, gate: ev.GateOpened, many: int) -> bool | None:
         """Is the answer for all services with the same question? None if the question is no longer open."""
         self._asking.say(
-            f"  {many} services ask the same. Enter: this answer is for all {many}; o: only for {service}"
+            f"  {many} services have the same question. Enter: answer for all {many}; o: only for {service}"
         )
         typed = self._answer("for", service, gate)
         return None if typed is None else typed.lower() not in ("o", "only", service.lower())
@@ -196,7 +196,7 @@ class TerminalPrompter:
         if gate.at_risk is not None:
             risks = [one.at_risk for one in same.values()]
             every = None if None in risks else sum(one for one in risks if one is not None)
-            whole = f"; of all {len(same)}: {amount(every, family)}" if len(same) > 1 else ""
+            whole = f"; all {len(same)} services together: {amount(every, family)}" if len(same) > 1 else ""
             self._asking.say(f"  at risk: {amount(gate.at_risk, family)}{whole}")
         self._asking.choices({choice: MEANING[choice] for choice in gate.choices})
         self._asking.terms(self._terms(service, gate))
@@ -210,16 +210,16 @@ class TerminalPrompter:
             until = f"answer within {seconds(max(0.0, limit - self._now()))}, or {follows}"
         waiting = len({_words(key[0], one) for key, one in list(self._open.items())}) - 1
         more = f"; {counted(waiting, 'other question')} waiting" if waiting > 0 else ""
-        alone = _ALONE.get(gate.unattended, f"{gate.unattended} is the answer, at once")
+        alone = _ALONE.get(gate.unattended, f"the answer is {gate.unattended} at once")
         return f"  {until}; if this terminal closes, {alone}{more}"
 
     def _limit(self, service: str, gate: ev.GateOpened) -> tuple[float | None, str]:
         """The time at which the question closes without an answer, by the record's clock, and the effect in words."""
         if gate.approval is not None:
-            return gate.approval.expires_at, "it is denied"
+            return gate.approval.expires_at, "the run is denied"
         lane = self._run.lanes.get(service)
         may_return = lane is not None and lane.status in ("ready", "running")
-        return (due_at(self._run) if may_return else None), f"it is rolled back ({BY})"
+        return (due_at(self._run) if may_return else None), f"the run rolls back ({BY})"
 
     def _say_outage(self, service: str) -> None:
         """Show the present outage, because it grows until the answer."""
@@ -249,7 +249,7 @@ def _words(service: str, gate: ev.GateOpened) -> _Words:
 
 def _closed(event: ev.GateDecided | ev.GateWithdrawn) -> str:
     if isinstance(event, ev.GateWithdrawn):
-        return f"this question has answered itself: {event.why}"
+        return f"this question is no longer needed: {event.why}"
     return f"{event.ruling.by} has answered: {event.ruling.choice} ({event.ruling.reason})"
 
 

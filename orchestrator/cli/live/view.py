@@ -123,7 +123,7 @@ class View:
             row_line(row, names[row.service], at, steps, self.slo, self.signs, is_here=row.service == self.here)
             for row in shown[self.top : self.top + room]
         ]
-        return [heading(at), *(lines or [[("no service fits the filter", NOTE)]])]
+        return [heading(at), *(lines or [[("no service matches the filter", NOTE)]])]
 
     def _below(
         self, run: Run, rows: Sequence[Row], shown: Sequence[Row], now: float, width: int, most: int
@@ -186,7 +186,7 @@ def _time_left(run: Run, now: float) -> str:
     due = due_at(run)
     if due is None:
         return ""
-    return f"; rolls back in {seconds(due - now)}" if due > now else "; its time is over"
+    return f"; rolls back in {seconds(due - now)}" if due > now else "; the time limit is over"
 
 
 def _in_words(run: Run, service: str, now: float) -> str:

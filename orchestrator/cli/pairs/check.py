@@ -183,7 +183,7 @@ def finding_lines(findings: Sequence[Finding]) -> Iterator[str]:
         for message in group.messages[:_NAMES_IN_FULL]:
             yield f"{group.first.level}: {message} [{group.first.code}]"
         if len(group.messages) > _NAMES_IN_FULL:
-            yield f"  and {len(group.messages) - _NAMES_IN_FULL} more of these"
+            yield f"  and {len(group.messages) - _NAMES_IN_FULL} more findings of this kind"
         yield f"  what to do: {group.first.hint}"
 
 

@@ -93,9 +93,9 @@ class _Screen:
 
     def _next(self, guard: Guard, result: GuardResult) -> Iterator[str]:
         if result.is_degraded:
-            yield "  what to do: keep its clients away by another means, then `failover restore`"
+            yield f"  what to do: keep the clients of {self._site} away by other means, then run `failover restore`"
         elif result.exit_code:
             yield "  what to do: see `failover runs show`; `failover guard` resumes the run"
         elif result.ending == "safe":
             which = " ".join(map(typed, guard.to_restore())) or "--all"
-            yield f"  what to do: when it can serve again, `failover restore {which} --site {self._site}`"
+            yield f"  what to do: when {self._site} can serve again, run `failover restore {which} --site {self._site}`"

@@ -47,4 +47,4 @@ class SampleStore:
             return
         if self._failed:
             self._failed = ""
-            say("readings are kept again")
+            say("the readings can be kept again")

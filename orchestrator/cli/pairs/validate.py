@@ -61,7 +61,7 @@ def print_live_validation(tools: Tools, inventory: Inventory, request: Validatio
 
     if request.paths or request.rolling:
         raise DefinitionError(
-            "--from-inventory takes the place of files", hint="give either files, or --from-inventory"
+            "--from-inventory cannot be used together with files", hint="give either files or --from-inventory"
         )
     options = options_of(request)
     instances = instances_of(tools, inventory, options.variables, options.assumptions)
@@ -124,7 +124,7 @@ def read_topics(path: Path) -> Iterator[TopicName]:
             continue
         name, _, message_type = line.strip().rpartition(" ")
         if not name:
-            raise DefinitionError("a line is a topic's name and its message type", file=path, line=number)
+            raise DefinitionError("a line must have the name of a topic and its message type", file=path, line=number)
         yield TopicName(name=name.strip(), message_type=message_type)
 
 
@@ -153,6 +153,6 @@ def _assumptions(texts: Iterable[str]) -> Assumptions:
         known = ", ".join(sorted(Assumptions.model_fields))
         if name not in Assumptions.model_fields:
             raise DefinitionError(
-                f"--assume {name}: there is no such assumption", hint=f"there are {known}"
+                f"--assume {name}: there is no assumption with this name", hint=f"the assumptions are {known}"
             ) from error
         raise DefinitionError(f"--assume {name}={given[name]}: {first['msg']}") from error

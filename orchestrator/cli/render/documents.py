@@ -104,7 +104,7 @@ def lint_runbook_file(source: str, adapters: Sequence[str], *, as_json: bool) ->
         _print_walk(walk, together)
         given = unproven_commands(definition.value)
         if given:
-            show(f"given that these commands change nothing that is read: {', '.join(given)}")
+            show(f"this assumes that these commands do not change a value that is read: {', '.join(given)}")
     return code
 
 
@@ -122,7 +122,7 @@ def _print_abilities(runbook: Runbook, declared: type[Adapter], names: str, *, a
 def _print_walk(walk: Exploration, together: Mapping[int, Exploration]) -> None:
     """Print the steps that break each promise, and the extent of the exploration."""
     for one in [*walk.found, *(one for both in together.values() for one in both.found)]:
-        show(f"how it comes to {one.rule}:")
+        show(f"the steps that lead to {one.rule}:")
         for line in steps_of(one):
             show(line)
     if not walk.unexplored:
@@ -196,7 +196,7 @@ def print_inventory(file: Path, *, as_json: bool) -> None:
             what = f"site {name}{title}" if number == 0 else "  also"
             show(f"{what} through {part.adapter}")
             for device in part.devices if number == 0 or site.also[number - 1].devices else ():
-                pinned = "host key pinned" if device.host_key else "host key by known_hosts"
+                pinned = "host key pinned" if device.host_key else "host key from known_hosts"
                 show(f"  {device.name} at {device.address or '-'}:{device.port}, {pinned}")
         for option in site.fence:
             detail = option.value if isinstance(option.value, str) else ""

@@ -11,7 +11,7 @@ from orchestrator.model.outcome import Failure
 from orchestrator.operations.pairs.explanation import CANNOT, Explained, Explaining, unknown_fields
 from orchestrator.reports.unknowns import why_unknown
 
-_UNREDACTED_HINT = "read the file before you send it: a name in a layout that is not known may still be in it"
+_UNREDACTED_HINT = "read the file before you send it, because an answer with an unknown layout may still have names"
 
 
 def show_explanation(explaining: Explaining, document: Mapping[str, object]) -> None:
@@ -33,8 +33,8 @@ def show_explanation(explaining: Explaining, document: Mapping[str, object]) -> 
         show(note)
     kept = document["kept"]
     if isinstance(kept, list) and kept:
-        show(f"These names stay in the file, since they are short, or words of the devices: {', '.join(kept)}")
-    show(f"{explaining.out}: what was sent and answered, with other names; {_UNREDACTED_HINT}")
+        show(f"These names stay in the file, because they are short, or are words of the devices: {', '.join(kept)}")
+    show(f"{explaining.out} has each request and answer, with pseudonyms in place of names; {_UNREDACTED_HINT}")
 
 
 def _result(one: Explained) -> str:
@@ -43,7 +43,7 @@ def _result(one: Explained) -> str:
     unknown = unknown_fields(one)
     fields = f": {', '.join(unknown)} unknown" if unknown else ""
     failed = sum(isinstance(found, Failure) for found in one.answers.values())
-    lacking = f"; nothing of {failed} of {len(one.answers)} services" if failed and one.verdict == "partly" else ""
+    lacking = f"; {failed} of {len(one.answers)} services not read" if failed and one.verdict == "partly" else ""
     return f"{one.verdict}{fields}{lacking}"
 
 

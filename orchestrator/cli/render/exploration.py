@@ -54,15 +54,15 @@ def see_explorable(runbook: Runbook) -> None:
     """Raise ``DefinitionError`` for a runbook of a family without a model."""
     if not is_explorable(runbook):
         raise DefinitionError(
-            str(no_model(runbook, None).message), hint="lint and rehearse it with the tools of its author"
+            str(no_model(runbook, None).message), hint="lint and rehearse the runbook with the tools of its author"
         )
 
 
 def no_model(runbook: Runbook, file: str | None) -> Finding:
     """The finding that the order of the runbook's steps was not checked, with the reason."""
     message = (
-        f"not explored: the family {runbook.family} has no model, so nothing here shows whether the order of these steps "
-        "keeps promises 1 to 4"
+        f"not explored: the family {runbook.family} has no model, so failover cannot check whether the order of these "
+        "steps keeps promises 1 to 4"
     )
     return Finding(level=Level.NOTE, code="no-model", message=message, file=file)
 
@@ -75,7 +75,9 @@ def own_adapters(registry: Registry, runbook: Runbook) -> list[str]:
 def _adapters_of(family: str, registry: Registry) -> list[str]:
     own = registry.of_family(family)[:1]
     if not own:
-        raise DefinitionError(f"no adapter speaks for the family {family}", hint="name one: --adapter NAME")
+        raise DefinitionError(
+            f"there is no adapter for the family {family}", hint="name an adapter with --adapter NAME"
+        )
     return [*own, "local"]
 
 
@@ -134,7 +136,7 @@ def explored(runbook: Runbook, actions: Mapping[str, ActionSpec], *, file: str |
 
 def _not_judged(runbook: Runbook, file: str | None) -> Finding:
     message = f"{NOT_JUDGED}: {', '.join(unproven_commands(runbook))}"
-    hint = "prove each by a reading (`expect`): this program cannot check their order"
+    hint = "prove each command by a reading (`expect`), because failover cannot check the order of these commands"
     return Finding(level=Level.UNKNOWN, code="not-judged", message=message, hint=hint, file=file)
 
 
@@ -155,11 +157,15 @@ def lines_of(found: Exploration, runbook: Runbook) -> list[str]:
     commands = ", ".join(unproven_commands(runbook))
     if is_not_judged(runbook):
         return [f"{found.runbook}: {NOT_JUDGED}: {commands}"]
-    given = f", given that these commands change nothing that is read: {commands}" if commands else ""
+    given = f", if these commands do not change a value that is read: {commands}" if commands else ""
     lines = [f"{found.runbook}: {extent(found)}", f"ends: {_ends(found)}"]
     for one in found.found:
-        lines += ["", f"[{one.rule}] the shortest way to it:", *steps_of(one)]
-    return lines if found.found else [*lines, f"no promise broken, no dead end, every end named{given}"]
+        lines += ["", f"[{one.rule}] the shortest way to this problem:", *steps_of(one)]
+    return (
+        lines
+        if found.found
+        else [*lines, f"no promise is broken, there is no dead end, and every end has a name{given}"]
+    )
 
 
 def lines_of_two(together: Mapping[int, Exploration]) -> list[str]:
@@ -168,9 +174,9 @@ def lines_of_two(together: Mapping[int, Exploration]) -> list[str]:
     for runs, found in together.items():
         lines += ["", f"two services of the same sites, {IN_RUNS[runs]}: {extent(found)}", f"ends: {_ends(found)}"]
         for one in found.found:
-            lines += ["", f"[{one.rule}] the shortest way to it:", *steps_of(one)]
+            lines += ["", f"[{one.rule}] the shortest way to this problem:", *steps_of(one)]
         if not found.found:
-            lines.append("no promise broken, no dead end")
+            lines.append("no promise is broken, and there is no dead end")
     return lines
 
 

@@ -29,7 +29,7 @@ def print_laws(
         changed = None if change is None else _changed(stack, tools, inventory, change, opened)
         if changed is not None:
             tell = say_unless(as_json)
-            tell(f"CHANGES {changed.site}: its actions are done at {changed.service} and rolled back")
+            tell(f"CHANGES {changed.site}: each action is done at {changed.service} and rolled back")
         found = list(verdicts_of(family, tools.registry, opened))
         found += [] if changed is None else verdicts_of_changes(family, changed, tools.clock)
     broken = [one for one in found if one.outcome == "broken"]
@@ -61,7 +61,7 @@ def _sessions(stack: ExitStack, tools: Tools, family: Family, inventory: Path, p
     sites = {site: some for site, some in services.items() if family_of(tools, whole.sites[site]) == family.name}
     if not sites:
         raise DefinitionError(
-            f"no pair of the inventory is of the family {family.name}", hint="name another inventory"
+            f"no pair of the inventory belongs to the family {family.name}", hint="name another inventory"
         )
     for site, some in sites.items():
         yield Opened(site, stack.enter_context(reading_only(tools, whole.sites[site])), some)
@@ -72,10 +72,12 @@ def _changed(stack: ExitStack, tools: Tools, inventory: Path | None, site: str, 
     while a run holds, or may hold, its services."""
     services = {one.site: one.services for one in opened}
     if site not in services:
-        known = ", ".join(services) or "none: name an inventory with --inventory"
-        raise DefinitionError(f"--change {site}: no such site of the family", hint=f"its sites are {known}")
+        known = ", ".join(services) or "unknown: name an inventory with --inventory"
+        raise DefinitionError(f"--change {site}: the family has no such site", hint=f"its sites are {known}")
     whole = tools.inventory(inventory)
     runs = open_runs(tools, whole, [pair for pair in whole.pairs if site in pair.sites])
     for line in runs.lines():
-        raise NotStarted(f"--change {site}: {line}", hint="finish it first: two commands would change one site")
+        raise NotStarted(
+            f"--change {site}: {line}", hint="finish that run first, because two commands must not change one site"
+        )
     return Changed(site, stack.enter_context(changing(tools, whole.sites[site])), services[site][0])

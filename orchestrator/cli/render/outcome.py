@@ -71,7 +71,7 @@ def report_lines(
         yield f"{marker}{alarm.text}"
     way = direction(report.runbook, report.source, report.target)
     state = state_of(report, is_led=is_led).upper()
-    last = "" if report.ended_at is not None else ", by its last record"
+    last = "" if report.ended_at is not None else ", according to its last record"
     yield f"{marker}{report.runbook}: {way}: {state} after {report.seconds:.1f}s{last}"
     for note in report.notes:
         yield f"  {note}"
@@ -81,7 +81,7 @@ def report_lines(
         for lane in in_full:
             yield from _lane_lines(report, lane, is_led, is_kept)
             if account is not None and lane.service in account:
-                yield f"    the simulated world's own account so far: {_figures(account[lane.service])}"
+                yield f"    the simulation has counted so far: {_figures(account[lane.service])}"
         yield from _rows(alike, report, in_full[0] if in_full else None, is_led)
     if len(report.lanes) > _LANES_IN_FULL:
         yield _in_all(report, is_led)
@@ -143,7 +143,7 @@ def _rows(lanes: Sequence[LaneReport], report: RunReport, first: LaneReport | No
     width = max((len(lane.service) for lane in lanes), default=0)
     for lane in lanes:
         state = lane.outcome or (state_of(report, is_led=is_led) if lane.steps else "not started")
-        same = f", as {first.service}" if first is not None and lane.outcome is not ev.Outcome.DONE else ""
+        same = f", the same as {first.service}" if first is not None and lane.outcome is not ev.Outcome.DONE else ""
         yield f"  {lane.service:<{width}}  {state}{same}{_dark(lane, report)}{_outage(lane, report)}"
     known = [lane for lane in lanes if lane.outage_seconds is not None]
     if known:
@@ -168,7 +168,7 @@ def _in_all(report: RunReport, is_led: bool) -> str:
     left = [lane.service for lane in report.lanes if lane.outcome is not ev.Outcome.DONE]
     which = f"; not done: {named(left)}" if left else ""
     dark = sum(lane.no_active_site_since is not None for lane in report.lanes)
-    outage = f"; no active site is known of {dark:,}" if dark else ""
+    outage = f"; no active site is known for {dark:,}" if dark else ""
     return f"  of {len(report.lanes):,} services: {counts}{outage}{which}"
 
 
@@ -177,14 +177,14 @@ def _approval_lines(report: RunReport, approval: ApprovalReport) -> Iterator[str
         worth = f", signed by key {one.key}" if one.key else ", not signed"
         yield f"  approved by {one.by} on {one.host} at {one.at}{worth}" + (f": {one.reason}" if one.reason else "")
     for one in approval.refused:
-        yield f"  does not count: {one.by} on {one.host} at {one.at}: {one.reason}"
+        yield f"  the answer of {one.by} on {one.host} at {one.at} does not count: {one.reason}"
     decision = approval.decision
     if approval.is_waiting:
         left = approval.needed - len(approval.given)
         yield f"  WAITS for {left} of {counted(approval.needed, 'approval')} until {approval.expires_at}"
-        yield f"    what to do: another person than {approval.requester}: failover approve {report.run}"
+        yield f"    what to do: ask a person other than {approval.requester} to approve: failover approve {report.run}"
     elif decision is not None and decision.choice == "break-glass":
-        yield f"  GLASS BROKEN by {decision.by}: started without the approval of others ({decision.reason})"
+        yield f"  BREAK-GLASS by {decision.by}: started without the approval of others ({decision.reason})"
 
 
 def _lane_lines(report: RunReport, lane: LaneReport, is_led: bool, is_kept: bool) -> Iterator[str]:
@@ -193,12 +193,12 @@ def _lane_lines(report: RunReport, lane: LaneReport, is_led: bool, is_kept: bool
     yield f"  {lane.service}: {lane.outcome or _position(report, lane, is_led)}{reason}"
     if lane.no_active_site_since is not None:
         unread = _unread(report, lane)
-        perhaps, unless = ("PERHAPS ", f": what {unread} is now was not read") if unread else ("", "")
-        by = "now, as far as was read" if report.status == "interrupted" else "the last record"
+        perhaps, unless = ("PERHAPS ", f": the present role of {unread} was not read") if unread else ("", "")
+        by = "now, according to the readings" if report.status == "interrupted" else "the last record"
         so_far = f", for {lane.no_active_site_seconds or 0.0:.0f} s by {by}"
         yield f"    {perhaps}{words_of(family).none_serves} since {lane.no_active_site_since}{so_far}{unless}"
     for both in lane.both_active:
-        until = f"until {both.until}" if both.until else f"last read at {both.last}, and not over by any reading"
+        until = f"until {both.until}" if both.until else f"last read at {both.last}, and no reading shows the end"
         most = "" if both.at_most_seconds is None else f", at most {both.at_most_seconds:.1f}s"
         least = f"for at least {both.at_least_seconds:.1f}s"
         yield f"    both sites were read active from {both.first}, {least}{most}; {until}"

@@ -50,7 +50,7 @@ def brief(found: PlanPreview) -> Iterator[str]:
     if alike:
         yield ""
     for lane in alike:
-        yield f"  {lane.service}: as {in_full[-1].service}{queued(found.plan, lane)}"
+        yield f"  {lane.service}: the same as {in_full[-1].service}{queued(found.plan, lane)}"
     yield ""
     yield from conclusion(found.plan, found.lanes, found.held)
 

@@ -24,8 +24,8 @@ def formats_of(html: Path | None, outputs: Sequence[Path]) -> list[tuple[Path, s
         known = _FORMATS.get(path.suffix.lower())
         if known is None:
             raise DefinitionError(
-                f"the name {path.name!r} does not show a format",
-                hint="name the file .html, .md or .json; `--html FILE` takes any name",
+                f"cannot tell the file format from the name {path.name!r}",
+                hint="use a name that ends in .html, .md or .json; `--html FILE` accepts any name",
             )
         found.append((path, known))
     return found

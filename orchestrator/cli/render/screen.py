@@ -135,7 +135,7 @@ class PlainScreen:
             return None
         self._reminded[who] = record.at
         others = sum(not lane.ended for lane in run.lanes.values()) - 1
-        return f"waiting: {awaited}" + (f" ({others:,} more services are under way)" if not who and others else "")
+        return f"waiting: {awaited}" + (f" ({others:,} more services are not finished)" if not who and others else "")
 
     def quiet(self, yes: bool) -> None:
         """Do nothing. Lines may come between, because nothing is redrawn."""

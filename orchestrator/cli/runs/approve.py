@@ -17,7 +17,7 @@ from orchestrator.operations.runs.approval import Word, folded_with_creation, wo
 from orchestrator.operations.runs.intervene import leave_word, plan_asked_about, word_that_counts
 from orchestrator.operations.runtime import Tools
 
-_SAID: Mapping[Word, str] = {"approve": "approved", "deny": "denied", "break-glass": "glass broken"}
+_SAID: Mapping[Word, str] = {"approve": "approved", "deny": "denied", "break-glass": "break-glass"}
 
 
 def show_run(tools: Tools, name: str | None, *, as_json: bool) -> int:
@@ -49,7 +49,7 @@ def approve_run(tools: Tools, name: str | None, word: Word, reason: str, *, yes:
         led = leave_word(tools, journal, run_name, word_on(tools, run_name, digest, word, reason))
     signed = ", signed" if request.signature and run.plan.approval is not None and run.plan.approval.signed else ""
     words = f"{_SAID[word]} by {request.by}{signed}"
-    words += "" if led else f"; no process leads it: failover resume {run_name}"
+    words += "" if led else f"; no process leads the run: failover resume {run_name}"
     if as_json:
         result = {"run": run_name, "simulated": run.plan.simulated, "plan": digest, "message": words}
         show_json({"result": {**result, "exit_code": 0}})

@@ -28,7 +28,7 @@ def attach_run(tools: Tools, name: str | None, *, slo: float, as_json: bool) -> 
         try:
             _follow(tools, journal, run_name, slo, as_json=as_json)
         except KeyboardInterrupt:
-            say(f"detached; the run continues: failover attach {run_name}")
+            say(f"detached; the run continues; to follow it again: failover attach {run_name}")
             return 0
         report = build(journal.records(run_name))
     if as_json:

@@ -24,10 +24,10 @@ def first_result(tools: Tools, asked: Mapping[str, str], key: str, *, wait: bool
         name = first_run(journal, asked, key)
         if name is None:
             return None
-        say(f"run {name} was started with this key; no other is started")
+        say(f"run {name} was started with this key, so no other run is started")
         row = journal.row(name)
         if wait and is_led(row, tools.clock.now()):
-            say(f"{row.holder.split()[0]} leads it; waiting for its end")
+            say(f"{row.holder.split()[0]} leads the run; waiting for the end of the run")
             await_end(tools, journal, name)
         report = build(journal.records(name))
         led = is_led(journal.row(name), tools.clock.now())

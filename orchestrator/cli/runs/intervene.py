@@ -46,7 +46,7 @@ def abort_run(tools: Tools, name: str | None, reason: str, *, leave: bool, as_js
     """
     if leave and not reason:
         raise DefinitionError(
-            "--leave gives a run up, and needs a reason", hint="add --reason 'who decided it, and why'"
+            "--leave needs a reason, because it ends a run permanently", hint="add --reason 'who decided it, and why'"
         )
     with closing(tools.journal()) as journal:
         run_name = find_open_run(journal, name, "abort")
@@ -73,8 +73,8 @@ def decide_for(tools: Tools, name: str | None, decision: Decision, *, as_json: b
     with closing(tools.journal()) as journal:
         noted = note_decision(tools, journal, name, decision)
     words = f"{decision.choice} for {named(noted.services)}"
-    told = f"passed on to the process that leads it: {words}"
-    alone = f"noted: {words}; no process leads it: failover resume {noted.name}"
+    told = f"sent to the process that leads the run: {words}"
+    alone = f"recorded: {words}; no process leads the run: failover resume {noted.name}"
     _tell(noted.name, noted.run, told if noted.is_led else alone, noted.services, as_json)
     return 0
 
@@ -84,7 +84,9 @@ def _say_who_aborts(tools: Tools, journal: Journal, name: str, run: Run, *, as_j
     if not _is_led(tools, journal, name):
         say_connecting_for(run.plan, as_json=as_json)
         return
-    words = f"run {name} is led by {leader(journal.row(name), tools.clock.now())}: asking it to abort"
+    words = (
+        f"run {name} is led by {leader(journal.row(name), tools.clock.now())}; asking that process to abort the run"
+    )
     say_unless(as_json)(f"{'SIMULATED  ' if run.plan.simulated else ''}{words}")
 
 

@@ -17,7 +17,7 @@ def show_public(tools: Tools, path: Path | None, *, as_json: bool) -> None:
     """
     signer = tools.signer() if path is None else Signer(path)
     if signer is None:
-        raise DefinitionError("this account has no signing key", hint="`failover runs keygen` makes one")
+        raise DefinitionError("this account has no signing key", hint="make a key with `failover runs keygen`")
     key = signer.public()
     if as_json:
         show_json({"key": key_name(key), "public": public_half(key)})
@@ -33,9 +33,9 @@ def make_keys(tools: Tools, path: Path | None, *, as_json: bool) -> None:
     if as_json:
         show_json({"key": name, "private": str(private), "public": str(public)})
         return
-    show(f"key {name}: {private} (for this account alone), {public}")
+    show(f"key {name}: private key {private} (only for this account), public key {public}")
     if private == own:
-        show("from now on the runs that this account leads are signed with it")
+        show("from now on, runs that this account leads are signed with this key")
     else:
-        show(f"runs are signed with it where {SIGNING_VARIABLE}={private} is set")
-    show(f"keep a copy of {public} where no writer of the journal can replace it")
+        show(f"runs are signed with this key if {SIGNING_VARIABLE}={private} is set")
+    show(f"keep a copy of {public} in a place where no writer of the journal can replace the copy")

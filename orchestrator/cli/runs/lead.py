@@ -39,8 +39,8 @@ _SIGNALS = (signal.SIGINT, signal.SIGTERM)
 # If a process that leads a run were suspended, its services would stay in their present state, perhaps without an active
 # site.
 _NOT_SUSPENDED = (
-    "Ctrl-Z does not suspend a run: its services could be left without an active site. "
-    "Ctrl-C stops it at the next safe point."
+    "Ctrl-Z does not suspend a run, because its services could stay without an active site. "
+    "Ctrl-C stops the run at the next safe point."
 )
 _TOLD_WITHIN_S = 1.0  # a stopped terminal (Ctrl-S) must not delay the report
 _SHOW_CURSOR = "\x1b[?25h"
@@ -206,7 +206,9 @@ class _Front:
         """The services of a failed run that no site is known to serve, or that both sites serve."""
         clocks = ((service, self._outage(service)) for service in self._run.lanes)
         marker = "SIMULATED  " if self._run.plan.simulated else ""
-        return tuple(f"{marker}{service}: {clock}, by the last reading" for service, clock in clocks if clock)
+        return tuple(
+            f"{marker}{service}: {clock}, according to the last reading" for service, clock in clocks if clock
+        )
 
 
 @contextmanager
@@ -222,7 +224,7 @@ def _pausing(engine: Engine, front: _Front) -> Iterator[None]:
             signal.signal(each, signal.SIG_DFL)
         front.release()
         front.tell_at_once(
-            f"{name}: stopping at the next safe point. Press Ctrl-C again to exit at once (the record stays good)."
+            f"{name}: stopping at the next safe point. Press Ctrl-C again to exit at once (the record stays intact)."
         )
         engine.pause(f"{name} from outside")
         front.patience.give_up()

@@ -25,9 +25,9 @@ def print_owed(tools: Tools, name: str | None, *, as_json: bool) -> None:
             if as_json:
                 show_json({**asdict(left), "led": led})
             else:
-                show(owed_words(left) + ("; the process that leads the run delivers it" if led else ""))
+                show(owed_words(left) + ("; the process that leads the run will deliver them" if led else ""))
     if not found:
-        say("all hooks have received everything")
+        say("all hooks have received all events")
 
 
 def flush_owed(tools: Tools, name: str | None, *, as_json: bool) -> int:
@@ -43,18 +43,18 @@ def flush_owed(tools: Tools, name: str | None, *, as_json: bool) -> int:
                 show_json({"flushed": asdict(done)})
             else:
                 failed = f"; then: {done.failed}" if done.failed else ""
-                show(f"hook {done.hook}: {done.delivered:,} delivered of run {done.run}{failed}")
+                show(f"hook {done.hook}: {done.delivered:,} delivered for run {done.run}{failed}")
         left = list(owed(outbox, run))
         for one in left:
             if is_led(one.run):
-                say(f"run {one.run} is led by a process, which delivers to hook {one.hook} itself")
+                say(f"the process that leads run {one.run} delivers to hook {one.hook} itself")
             elif as_json:
                 show_json({"left": asdict(one)})
             else:
                 show(owed_words(one))
         mine = [one for one in left if not is_led(one.run)]
     if not left:
-        say("all hooks have received everything")
+        say("all hooks have received all events")
     return 4 if mine else 0
 
 
@@ -67,9 +67,9 @@ def drop_owed(tools: Tools, name: str, hook: str | None, *, as_json: bool) -> No
         if as_json:
             show_json({"dropped": asdict(lost)})
         else:
-            show(f"hook {lost.hook}: {event_count(lost)} of run {lost.run} given up")
+            show(f"hook {lost.hook}: {event_count(lost)} of run {lost.run} dropped")
     if not dropped:
-        say("nothing was owed")
+        say("no event was waiting for delivery")
 
 
 def _named(journal: Journal, name: str | None) -> str | None:

@@ -75,7 +75,7 @@ def asked_to_stop() -> Iterator[Stop]:
 
 
 @contextmanager
-def stopped_in_order(what_stays: str = "a result that was not finished does not count") -> Iterator[None]:
+def stopped_in_order(what_stays: str = "do not use an unfinished result") -> Iterator[None]:
     """Run the block. On Ctrl-C or SIGTERM the block cleans up. Then the signal is reported, and the exit code shows it.
 
     ``what_stays`` ends the reported sentence. Raises ``typer.Exit``. A second signal ends the process at once.

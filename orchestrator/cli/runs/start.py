@@ -37,7 +37,7 @@ def start(
 
     if begin.dry_run and begin.fault:
         raise DefinitionError(
-            "--dry-run changes nothing, not even the simulated pair, so --fault does not go with it"
+            "--fault cannot be used with --dry-run, because --dry-run changes nothing, not even the simulated pair"
         )
     as_json, key, glass = begin.as_json, begin.key, begin.break_glass
     slo = seconds_of("--outage-slo", begin.outage_slo)
@@ -93,7 +93,7 @@ def _in_waves(plan: ev.Plan, begin: Beginning) -> ev.Plan:
     from orchestrator.model.plan import Waves
 
     if canary is not None and canary not in plan.services:
-        raise DefinitionError(f"the canary {canary!r} is not among the services of this run")
+        raise DefinitionError(f"the canary {canary!r} is not a service of this run")
     size = wave or len(plan.services)
     return plan.model_copy(update={"waves": Waves(size=size, canary=canary, max_failed=begin.max_failed)})
 

@@ -24,7 +24,7 @@ def reset_embedded(tools: Tools, *, force: bool = False) -> None:
     """
     _see_no_run(tools, force)
     start_embedded_anew(tools.world_file, tools.clock)
-    show("SIMULATED  the embedded pair is as new: ny active, nj standby")
+    show("SIMULATED  the embedded pair was reset: ny active, nj standby")
     _warn_of_unfinished(tools)
 
 
@@ -36,11 +36,11 @@ def reset_lab(tools: Tools, directory: Path, *, force: bool = False) -> None:
     kept = kept_worlds(directory)
     if not kept:
         raise DefinitionError(
-            f"{directory} holds no simulated sites", hint="`failover lab up` makes them; name its --directory"
+            f"{directory} has no simulated sites", hint="give the --directory of a lab; `failover lab up` makes one"
         )
     _see_no_run(tools, force)
     for path in kept:
-        show(f"SIMULATED  {path} is as new: {start_anew(path, tools.clock)}")
+        show(f"SIMULATED  {path} was reset: {start_anew(path, tools.clock)}")
     _warn_of_unfinished(tools)
 
 
@@ -48,13 +48,13 @@ def _see_no_run(tools: Tools, force: bool) -> None:
     with closing(tools.journal()) as journal:
         for row in journal.runs():
             if is_led(row, tools.clock.now()) and fold(journal.records(row.run)).plan.simulated:
-                raise DefinitionError(f"run {row.run} is under way", hint="let it end first")
+                raise DefinitionError(f"run {row.run} is in progress", hint="wait until the run has ended")
         # A run that is resumed on new sites would wait for the effects of its actions on the old sites.
         run = next(iter(_unfinished(journal)), None)
         if run is not None and not force:
             raise DefinitionError(
-                f"run {run} is unfinished, and the sites that it moved would be as new",
-                hint=f"end it with failover resume {run} or failover abort {run}; --force resets them anyway",
+                f"run {run} is unfinished, and a reset would change the sites of this run",
+                hint=f"end the run with failover resume {run} or failover abort {run}; --force resets the sites anyway",
             )
 
 
@@ -67,5 +67,5 @@ def _warn_of_unfinished(tools: Tools) -> None:
     """Print the unfinished runs. A resumed run reads the sites first, and finds them as new."""
     with closing(tools.journal()) as journal:
         for run in _unfinished(journal):
-            say(f"SIMULATED  run {run} is unfinished, and finds the sites that it moved as new")
+            say(f"SIMULATED  run {run} is unfinished, but its sites were reset")
             say(f"SIMULATED    what to do: failover abort {run}, or failover resume {run}")

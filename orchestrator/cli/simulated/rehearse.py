@@ -80,7 +80,7 @@ def _announce(request: RehearsalRequest, copy: Rehearsing, as_json: bool) -> Non
     for line in copy.scene.lines():
         say(f"SIMULATED    {line}")
     for fault in copy.faults:
-        say(f"SIMULATED    will go wrong: {fault}")
+        say(f"SIMULATED    this fault will happen: {fault}")
 
 
 def _debrief(request: RehearsalRequest, copy: Rehearsing, *, is_open: bool) -> None:
@@ -95,27 +95,27 @@ def _debrief(request: RehearsalRequest, copy: Rehearsing, *, is_open: bool) -> N
     lost = counted(total["lost"], copy.words.backlog or "message")
     both = copy.scene.openness(total["both_active_intervals"])
     show(
-        f"  by the world's own account: {lost} lost{held}, {total['duplicated']:,} duplicated, "
+        f"  the simulation counted: {lost} lost{held}, {total['duplicated']:,} duplicated, "
         f"{total['out_of_order']:,} out of order{'; ' if both else ''}{both}"
     )
     if request.keep:
         # A rehearsal does not use a shared journal. With a shared journal, the command would show a real run.
         alone = f"{JOURNAL_VARIABLE}= " if os.environ.get(JOURNAL_VARIABLE) else ""
-        show(f"  its record is kept: {alone}{STATE_VARIABLE}={copy.directory} failover runs show")
+        show(f"  the record is kept: {alone}{STATE_VARIABLE}={copy.directory} failover runs show")
     elif is_open:
-        show("  its record was deleted, so it cannot be resumed; add --keep to rehearse that too")
-    show(f"  the same again: {_again(request, copy)}")
+        show("  the record was deleted, so the run cannot be resumed; add --keep to rehearse a resume too")
+    show(f"  to repeat this rehearsal: {_again(request, copy)}")
 
 
 def _decided(found: Debriefing) -> Iterator[str]:
     if found.decided is None:
         return
     if not found.decided and not found.withdrawn:
-        yield "nothing had to be decided"
+        yield "no decision was needed"
     for service, one in found.decided:
         yield f"{service}: {one.gate}: {one.choice}, by {one.by}, {_took(one.seconds)}"
     for question in found.withdrawn:
-        yield f"{question.service}: {question.gate}: asked, and answered itself {_took(question.seconds)}"
+        yield f"{question.service}: {question.gate}: asked, and no longer needed {_took(question.seconds)}"
 
 
 def _again(request: RehearsalRequest, copy: Rehearsing) -> str:
@@ -136,5 +136,5 @@ def _again(request: RehearsalRequest, copy: Rehearsing) -> str:
 
 def _took(seconds: float | None) -> str:
     if seconds is None:
-        return "before it was asked"
+        return "before the question was asked"
     return "at once" if seconds < _AT_ONCE else f"after {seconds:.1f}s"

@@ -50,11 +50,15 @@ def _kinds_named(name: str) -> Sequence[Kind]:
     offer_families()
     family, slash, _ = name.partition("/")
     if family not in known_families() or family in SIMULATIONS:
-        raise DefinitionError(f"--kind {name}: no such runbook is simulated", hint=suggest(name, KINDS))
+        raise DefinitionError(
+            f"--kind {name}: there is no simulated runbook with this name", hint=suggest(name, KINDS)
+        )
     simulation_of(family)  # raises for a family without a simulation
     known = kinds_of(family)
     if slash and name not in known:
-        raise DefinitionError(f"--kind {name}: no such runbook is simulated", hint=suggest(name, known))
+        raise DefinitionError(
+            f"--kind {name}: there is no simulated runbook with this name", hint=suggest(name, known)
+        )
     return (name,) if slash else known
 
 
@@ -97,13 +101,13 @@ def _show_failing(request: SimulationRequest, failing: Failing) -> None:
     if smallest is not None:
         for line in _troubles(smallest):
             show(f"  {line}")
-    show(f"  the same again: {again}")
+    show(f"  to repeat this run: {again}")
 
 
 def _troubles(story: Story) -> Iterator[str]:
     """The faults of a simulated run, one line each."""
-    yield from (f"went wrong before: {fault}" for fault in story.prelude)
-    yield from (f"goes wrong: {fault}" for fault in story.faults)
+    yield from (f"fault before the run: {fault}" for fault in story.prelude)
+    yield from (f"fault in the run: {fault}" for fault in story.faults)
     for strike in story.strikes:
         where = f"{strike.near}, call {strike.at}" if strike.near else f"instant {strike.at}"
         yield f"at {where}: {strike.kind}"
@@ -140,11 +144,12 @@ def _lines(figures: Figures, rate: float) -> Iterator[str]:
     yield f"SIMULATED  {counted(figures.seeds, 'run')}, {rate:.0f} a second"
     yield f"  kinds: {_counted(figures.kinds)}"
     yield f"  ends: {_counted(figures.ends)}"
-    yield f"  faults of the simulated world: {figures.faults:,}; of processes: {_counted(figures.hit) or 'nothing'}"
+    yield f"  faults of the simulated world: {figures.faults:,}"
+    yield f"  faults of processes: {_counted(figures.hit) or 'nothing'}"
     yield f"  other effects: {_counted(_by_kind(figures)) or 'nothing'}"
     yield f"  points at which a process could be killed: {figures.instants:,}"
     if figures.failing:
-        yield f"  {len(figures.failing):,} of them broke a promise"
+        yield f"  {len(figures.failing):,} of these runs broke a promise"
     else:
         yield "  no promise was broken"
 

@@ -76,7 +76,7 @@ def bars_of(service: ServiceStory, total: float) -> Bars:
 def _bar(span: Span, total: float) -> Bar:
     scale = WIDTH / total if total > 0 else 0.0
     width = max((span.end - span.start) * scale, _NARROWEST)
-    took = f"{seconds(span.end - span.start)}{', not over by the last record' if span.is_open else ''}"
+    took = f"{seconds(span.end - span.start)}{', still open at the last record' if span.is_open else ''}"
     title = f"{span.label}: {span.kind}, from {seconds(span.start)} on, {took}"
     x = min(span.start * scale, WIDTH - width)
     return Bar(round(x, 2), round(width, 2), span.kind.replace(" ", "-"), title)

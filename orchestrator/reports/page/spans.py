@@ -101,7 +101,7 @@ def outages(lane: LaneReport, began: float, end: float, word: str) -> Iterator[S
         label = f"{word} for {bound} {gap.seconds:.2f} s"
         yield _between("no active site", label, _since(gap.since, began), _since(gap.until, began))
     if lane.no_active_site_since is not None:
-        label = f"{word} since {lane.no_active_site_since}, not over by the last record"
+        label = f"{word} since {lane.no_active_site_since}, still open at the last record"
         yield _between("no active site", label, _since(lane.no_active_site_since, began), end, is_open=True)
     for both in lane.both_active:
         label = f"both sites were read active for at least {both.at_least_seconds:.2f} s"
