@@ -81,7 +81,7 @@ def _after_success(report: RunReport, lane: LaneReport) -> str:
     lifted = f"`failover restore {it} --site {report.source}` (with the same inventory)"
     if kind == "suspend":
         return (
-            f"Messages that do not fit into the replication queue stay only at {report.target}, until {lifted} ends the "
+            f"Data that does not fit into the replication queue stays only at {report.target}, until {lifted} ends the "
             "suspension."
         )
     if kind == "proxied-transfer":
@@ -106,7 +106,7 @@ def _after_repair(report: RunReport, lane: LaneReport, it: str) -> str:
     if left is None or left.is_nothing:
         return restored
     return (
-        f"{restored} Messages in the replication queue of {report.source} reach {report.target} only when "
+        f"{restored} Data in the replication queue of {report.source} reaches {report.target} only when "
         f"{report.source} is active again. To make {report.source} active after the restore: "
         f"`failover controlled {it} --site {report.target}`."
     )
@@ -241,10 +241,10 @@ def one_active(family: str, it: str, source: str, target: str, *, both: bool) ->
         )
     if not both:
         return (
-            "with the tools of the product, open the site that served last, because only that site may have all data"
+            "open the site that served last with the tools of its product, because only that site may have all data"
         )
     if family_called(family) is None or offering(family).guard() is None:
-        return "close one of the two sites with the tools of the product"
+        return "close one of the two sites with the tools of its product"
     return (
         f"close one of the two sites: `failover guard {it} --site {source}` or `failover guard {it} --site {target}` "
         "(with the same inventory)"

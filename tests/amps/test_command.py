@@ -118,7 +118,7 @@ def test_suggestions_and_plans_are_asked_for(folder: Path, tmp_path: Path, amps:
         (("--define", "SITE"), "write it as NAME=VALUE"),
         (("--host", "=x"), "write it as INSTANCE=HOST"),
         (("--failover-set", "A"), "name at least two instances"),
-        (("--assume", "passthrough=search"), "there is no such assumption"),
+        (("--assume", "passthrough=search"), "there is no assumption with this name"),
         (("--assume", "passthrough_match=maybe"), "passthrough_match=maybe"),
         (("--topics", "no-such-file"), "cannot be read"),
         (("--intended", "X"), "X, which is intended to be asymmetric"),

@@ -126,7 +126,7 @@ def test_a_state_directory_that_others_can_write(tmp_path: Path, monkeypatch: py
     (tmp_path / "state").mkdir()
     (tmp_path / "state").chmod(mode)
     monkeypatch.setenv("FAILOVER_STATE", str(tmp_path / "state"))
-    with pytest.raises(DefinitionError, match="can be written by others"):
+    with pytest.raises(DefinitionError, match="other accounts can write"):
         make_tools()
 
 
@@ -139,7 +139,7 @@ def test_a_state_directory_that_others_can_replace(
     if is_taken:
         assert make_tools().state
     else:
-        with pytest.raises(DefinitionError, match="can be written by others"):
+        with pytest.raises(DefinitionError, match="other accounts can write"):
             make_tools()
 
 
@@ -151,11 +151,11 @@ def test_a_state_directory_of_somebody_else(tmp_path: Path, monkeypatch: pytest.
     (tmp_path / "link").symlink_to("state")
     assert make_tools().state == tmp_path / "link"
     os.chown(tmp_path / "link", 12345, 12345, follow_symlinks=False)
-    with pytest.raises(DefinitionError, match="can be written by others"):
+    with pytest.raises(DefinitionError, match="other accounts can write"):
         make_tools()
     os.chown(tmp_path / "state", 12345, 12345)
     monkeypatch.setenv("FAILOVER_STATE", str(tmp_path / "state"))
-    with pytest.raises(DefinitionError, match="can be written by others"):
+    with pytest.raises(DefinitionError, match="other accounts can write"):
         make_tools()
 
 

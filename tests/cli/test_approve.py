@@ -39,7 +39,7 @@ def as_account(bench: Bench, account: str, *arguments: str) -> Ended:
 def test_a_dry_run_says_how_many(shell: Shell) -> None:
     """Law: a dry run tells how many approvals would be needed, to people and to machines, and asks nobody."""
     said = shell("controlled", "--vpn", VPN, "--dry-run", "--approve-by", "2", "--approve-within", "30m").out
-    assert "starts only once 2 other people approved it, within 30m" in said
+    assert "starts only after 2 other people approved it, within 30m" in said
     assert (
         shell("controlled", "--vpn", VPN, "--dry-run", "--approve-by", "1", "--json").result["approvals_needed"] == 1
     )
@@ -62,7 +62,7 @@ def test_the_glass_is_broken_at_the_start(shell: Shell) -> None:
     ended = shell.move("--approve-by", "2", "--break-glass", "nobody can be reached")
     assert (ended.code, shell.roles()) == (0, ("standby", "active"))
     by = account_name()
-    assert f"GLASS BROKEN by {by}: started without the approval of others (nobody can be reached)" in ended.out
+    assert f"BREAK-GLASS by {by}: started without the approval of others (nobody can be reached)" in ended.out
     assert f"decided by {by}: break-glass (nobody can be reached)" in shell("runs", "report").out
     report = shell("runs", "show", "--json").values[0]["approval"]
     assert (report["decision"]["choice"], report["given"]) == ("break-glass", [])
@@ -181,7 +181,7 @@ def test_killed_while_it_waits_and_approved_meanwhile(make_bench: Callable[..., 
     process.communicate()
     assert as_account(bench, "bob", "approve", "--yes").complaint == "bob has already approved the plan"
     said = as_account(bench, "carol", "approve", "--yes", "--json")
-    assert "no process leads it: failover resume" in said.result["message"]
+    assert "no process leads the run: failover resume" in said.result["message"]
     assert bench.roles() == ("active", "standby")
     assert bench.run("resume").code == 0
     assert bench.roles() == ("standby", "active")

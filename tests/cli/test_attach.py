@@ -68,7 +68,7 @@ def test_a_run_under_way(make_bench: MakeBench) -> None:
     assert comes(lambda: not follower.echoes())
     follower.type("\x03")
     assert follower.end() == 0
-    assert "detached; the run continues: failover attach 2" in follower.words
+    assert "detached; the run continues; to follow it again: failover attach 2" in follower.words
     again = bench.terminal("attach", columns=160)
     again.until("OPEN QUESTION for V")
     answer = ("--gate", "xa", "--item", "1-01-01", "--reason", "the log says so")

@@ -77,7 +77,7 @@ def test_ctrl_c_at_the_terminal_is_not_for_it(bench: Bench) -> None:
     assert os.getsid(pid) == pid != os.getsid(0)
     again = ("controlled", "--all", "--yes", "--runbook", "hasty.yaml", "--no-wait", "--idempotency-key", "k")
     asked = bench.run(*again)
-    assert (asked.code, "It is under way" in asked.out, "failover resume" in asked.out) == (6, True, False)
+    assert (asked.code, "The run is in progress" in asked.out, "failover resume" in asked.out) == (6, True, False)
     assert bench.run("abort", run, "--reason", "enough").code == 5
 
 

@@ -199,7 +199,7 @@ def test_a_state_directory_others_can_write(shell: Shell, monkeypatch: pytest.Mo
     shared.mkdir()
     shared.chmod(0o777)
     monkeypatch.setenv("FAILOVER_STATE", str(shared))
-    with pytest.raises(DefinitionError, match="can be written by others"):
+    with pytest.raises(DefinitionError, match="other accounts can write"):
         make_tools()
     monkeypatch.setenv("FAILOVER_STATE", str(shell.write("file", "")))
     with pytest.raises(JournalUnavailable, match="cannot be used"):

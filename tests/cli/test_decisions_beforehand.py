@@ -149,7 +149,7 @@ def test_escalation(shell: Shell, hasty: str) -> None:
     assert shell.tally().lost <= at_risk
     shown = shell("runs", "show").out
     assert f"    {at_risk:,} messages at risk" in shown
-    assert f"{at_risk:,} messages may be held by ny alone" in shown
+    assert f"{at_risk:,} messages may be only at ny" in shown
     assert f"{at_risk:,} messages at risk" in shell("runs", "report").out
     assert shell.roles() == ("standby", "active")
 
@@ -175,7 +175,7 @@ def test_a_stalled_drain(shell: Shell, hasty: str, decided: tuple[str, ...], cod
     ended = shell.move("--runbook", hasty, "--fault", "drain +1s: stall 20s", *decided)
     assert ended.code == code
     assert "stalled with " in ended.err
-    assert "this is not just slow" in ended.err
+    assert "there is no progress" in ended.err
 
 
 def test_a_slow_drain_is_not_a_stalled_one(shell: Shell, hasty: str) -> None:

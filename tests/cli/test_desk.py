@@ -147,12 +147,12 @@ def test_the_same_question_of_many_is_put_once(person: Person, capsys: pytest.Ca
     shown = capsys.readouterr().err
     assert shown.count("DECISION NEEDED  3 services (Trading, Orders, Billing): the bridge is down") == 1
     assert shown.count("DECISION NEEDED") == 1
-    assert "no time limit; if this terminal closes, it is rolled back, at once" in shown
+    assert "no time limit; if this terminal closes, the run rolls back at once" in shown
 
 
 @pytest.mark.parametrize(
     ("unattended", "words"),
-    [("revert", "it is rolled back, at once"), ("stop", "it stops here, and `failover resume` continues it")],
+    [("revert", "the run rolls back at once"), ("stop", "the run stops here, and `failover resume` continues it")],
 )
 def test_what_follows_is_no_word_of_another_question(
     person: Person, capsys: pytest.CaptureFixture[str], unattended: Answer, words: str
@@ -181,9 +181,14 @@ def limited(status: Literal["running", "committed"]) -> Run:
 @pytest.mark.parametrize(
     ("run", "gate", "terms", "later"),
     [
-        (limited("running"), LINK, "answer within 70s, or it is rolled back (--timeout); if", "answer within 40s"),
-        (limited("committed"), LINK, "no time limit; if this terminal closes, it is rolled back", "no time limit"),
-        (RUN, APPROVAL, "answer within 40s, or it is denied; if this terminal closes, it is denied", "within 10s"),
+        (limited("running"), LINK, "answer within 70s, or the run rolls back (--timeout); if", "answer within 40s"),
+        (limited("committed"), LINK, "no time limit; if this terminal closes, the run rolls back", "no time limit"),
+        (
+            RUN,
+            APPROVAL,
+            "answer within 40s, or the run is denied; if this terminal closes, the run is denied",
+            "within 10s",
+        ),
     ],
     ids=["a limit", "past the point of no return", "an approval"],
 )
@@ -288,7 +293,7 @@ def test_a_question_answers_itself_while_somebody_thinks(person: Person, capsys:
     withdrawn = ev.GateWithdrawn(gate="bridge-lost", why="the condition holds again")
     threading.Timer(0.3, told, (desk, withdrawn)).start()
     assert desk.ask("Trading", gate) is None
-    assert "this question has answered itself" in capsys.readouterr().err
+    assert "this question is no longer needed" in capsys.readouterr().err
 
 
 def test_the_end_of_a_run_takes_its_question_off_the_screen(

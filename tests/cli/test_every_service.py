@@ -66,7 +66,7 @@ def test_the_plan_in_short(shell: Shell, inventory: str) -> None:
     assert lines[0] == "SIMULATED  Planned move of 24 services: ny to nj"
     assert "  time: unknown (no earlier run is on record)" in lines
     [queued] = [line for line in lines if "queued now" in line]
-    assert re.search(r"queued now: \d,\d{3} messages, the most, \d+, at V23$", queued)
+    assert re.search(r"queued now: \d,\d{3} messages, the most at V23: \d+$", queued)
     [odd] = [line for line in lines if line.startswith(f"  {ODD}: ")]
     assert "WOULD ASK" in odd
     assert shell("controlled", "V01", "-i", inventory, "--yes").code == 0
@@ -145,13 +145,13 @@ def test_many_that_stopped_alike(shell: Shell, inventory: str) -> None:
     text = "\n".join(report_lines(done.model_copy(update={"lanes": tuple(stopped)})))
     assert [name for name in rows_of(text) if name in NAMES] == NAMES
     assert text.count("what to do: ") == 1
-    assert "  V01  needs-operator, as V00, NO SITE IS ACTIVE for 12 s" in text
+    assert "  V01  needs-operator, the same as V00, NO SITE IS ACTIVE for 12 s" in text
     assert text.splitlines()[-1] == (
-        "  of 24 services: 24 needs-operator; no active site is known of 24; not done: V00, V01, V02 and 21 more"
+        "  of 24 services: 24 needs-operator; no active site is known for 24; not done: V00, V01, V02 and 21 more"
     )
     unread = [lane.model_copy(update={"roles": {}}) for lane in stopped]
     text = "\n".join(report_lines(done.model_copy(update={"lanes": tuple(unread)})))
-    assert "  V01  needs-operator, as V00, PERHAPS NO SITE IS ACTIVE for 12 s" in text
+    assert "  V01  needs-operator, the same as V00, PERHAPS NO SITE IS ACTIVE for 12 s" in text
 
 
 def test_many_that_did_the_same_with_decisions(shell: Shell, inventory: str) -> None:
@@ -163,7 +163,7 @@ def test_many_that_did_the_same_with_decisions(shell: Shell, inventory: str) -> 
     )
     assert ended.code == 0
     assert [line for line in ended.out.splitlines() if "last known of" in line] == [
-        "  last known of V00, V01, V02 and 21 more at ny: nothing is on record"
+        "  last known of V00, V01, V02 and 21 more at ny: no reading is on record"
     ]
     assert [name for name in rows_of(ended.out) if name in NAMES] == NAMES
     assert ended.out.count("decided on unfenced: attest") == 1

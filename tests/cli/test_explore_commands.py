@@ -38,7 +38,7 @@ def test_explore_tells_the_shortest_way(shell: Shell) -> None:
     path = shell.write("own.yaml", BARE.replace(GUARD, ""))
     told = shell("runbook", "explore", str(path), "--disturbances", "0")
     assert told.code == 4
-    assert "[promoted-undrained] the shortest way to it:" in told.out
+    assert "[promoted-undrained] the shortest way to this problem:" in told.out
     assert "  1. at first: the source is active and holds a backlog" in told.out
 
 
@@ -49,7 +49,7 @@ def test_lint_explores(shell: Shell) -> None:
     assert told.code == 4
     assert "[missing-undo]" in told.out
     assert f"{path}: error: the lane ends reverted, and a change of it is still there [not-reverted]" in told.out
-    assert "how it comes to not-reverted:" in told.out
+    assert "the steps that lead to not-reverted:" in told.out
     assert "complete with up to one disturbance" in told.out
     *findings, walk = shell("runbook", "lint", str(path), "--json").values
     assert {"missing-undo", "not-reverted"} <= {one["code"] for one in findings}

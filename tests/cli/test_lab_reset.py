@@ -29,7 +29,7 @@ def test_the_embedded_pair(shell: Shell) -> None:
     assert shell.move().code == 0
     assert shell.roles() == ("standby", "active")
     ended = shell("lab", "reset")
-    assert (ended.code, ended.out) == (0, "SIMULATED  the embedded pair is as new: ny active, nj standby\n")
+    assert (ended.code, ended.out) == (0, "SIMULATED  the embedded pair was reset: ny active, nj standby\n")
     assert shell.roles() == ("active", "standby")
 
 
@@ -48,7 +48,7 @@ def test_instances_of_a_lab_that_is_up(shell: Shell, lab: Path) -> None:
     ended = shell("lab", "reset", "--directory", "lab")
     assert (ended.code, ended.out) == (
         0,
-        "SIMULATED  lab/amps-world.json is as new: orders-ny, orders-ldn, with empty journals and nothing downgraded\n",
+        "SIMULATED  lab/amps-world.json was reset: orders-ny, orders-ldn, with empty journals and nothing downgraded\n",
     )
     assert serving.tally().acknowledged < 100
     assert serving.layout.assume.leases_kept == 30
@@ -67,7 +67,7 @@ def test_appliances_of_a_lab(shell: Shell, lab: Path) -> None:
         world.appliance("ny", "NY_Appliance1").set_role("Risk_VPN", "standby")
     world.save()
     assert roles_of(world, "Risk_VPN") == ("standby", "standby")
-    assert shell("lab", "reset", "-d", "lab").out == "SIMULATED  lab/world.json is as new: ny active, nj standby\n"
+    assert shell("lab", "reset", "-d", "lab").out == "SIMULATED  lab/world.json was reset: ny active, nj standby\n"
     fresh = World.load(lab / "world.json", shell.clock)
     assert roles_of(fresh, "Risk_VPN") == ("active", "standby")
     assert [len(site.nodes) for site in fresh.layout.sites] == [2, 2]
@@ -76,7 +76,7 @@ def test_appliances_of_a_lab(shell: Shell, lab: Path) -> None:
 def test_a_directory_without_a_lab(shell: Shell, lab: Path) -> None:
     """Nothing is made there."""
     ended = shell("lab", "reset", "--directory", "lab")
-    assert (ended.code, ended.complaint) == (2, "lab holds no simulated sites")
+    assert (ended.code, ended.complaint) == (2, "lab has no simulated sites")
     assert list(lab.iterdir()) == []
 
 

@@ -161,7 +161,7 @@ def test_what_is_typed_is_seen_on_any_terminal(width: int, height: int) -> None:
     view.pane.say("  DECISION NEEDED  V003: the bridge is down " + "for a reason of many words " * 9)
     for number in range(5):
         view.pane.say(f"    answer{number}  what it does, in some words")
-    view.pane.terms("  no time limit; if this terminal closes, it is rolled back, at once; 2 other questions waiting")
+    view.pane.terms("  no time limit; if this terminal closes, the run rolls back at once; 2 other questions waiting")
     view.pane.ask("  reason> ")
     for key in "x" * 400 + "the end":
         view.pane.press(key)
@@ -178,7 +178,7 @@ def a_question(view: View) -> None:
     view.pane.say("  DECISION NEEDED  V003: the bridge is down " + "for a reason of many words " * 3)
     answers = {name: f"    {name}  what it does, in so many words that they take two lines" for name in ANSWERS}
     view.pane.choices(list(answers.values()), f"  answers: {', '.join(ANSWERS)}")
-    view.pane.terms("  no time limit; if this terminal closes, it is rolled back, at once")
+    view.pane.terms("  no time limit; if this terminal closes, the run rolls back at once")
     view.pane.ask("  decision> ")
 
 

@@ -196,7 +196,7 @@ def test_rules_add_up(office: Office) -> None:
         {"needed": 2, "break_glass": False},
     )
     shown = office.does("ann", "controlled", "--vpn", VPN, "--dry-run").out
-    assert "starts only once 3 other people approved it, within 10m" in shown
+    assert "starts only after 3 other people approved it, within 10m" in shown
     assert needed(office, "controlled", "--vpn", VPN, "--approve-by", "4") == 4
     assert needed(office, "controlled", "--vpn", VPN, "--approve-by", "1") == 3
     assert office.does("ann", *QUIET, "--break-glass", "hurry").code == 2

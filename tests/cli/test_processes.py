@@ -60,9 +60,9 @@ def killed_is_told(bench: Bench) -> None:
     text = bench.here("runs", "show").out
     assert text.splitlines()[1].startswith(f"SIMULATED  INTERRUPTED since {shown['last_heard_at']}: ")
     assert f"{shown['last_led_by']} was the last leader" in text
-    assert re.search(r"NO SITE IS ACTIVE since \S+, for \d+ s by now, as far as was read", text)
+    assert re.search(r"NO SITE IS ACTIVE since \S+, for \d+ s by now, according to the readings", text)
     assert "INTERRUPTED after" in text
-    assert "by its last record" in text
+    assert "according to its last record" in text
     assert "running" not in text.lower()
 
 
@@ -181,7 +181,7 @@ def test_a_full_disk(bench: Bench) -> None:
     assert process.returncode == 6
     assert "failover: the journal could not be written" in err
     assert "resume it when the cause is fixed: failover resume " in err
-    assert re.search(r"^SIMULATED  V: (PERHAPS )?NO SITE ACTIVE for \d+s, by the last reading$", err, re.M)
+    assert re.search(r"^SIMULATED  V: (PERHAPS )?NO SITE ACTIVE for \d+s, according to the last reading$", err, re.M)
     assert bench.roles() != ("active", "active")
     assert bench.here("resume").code == 0
     assert bench.here("runs", "verify").code == 0
@@ -197,7 +197,7 @@ def test_a_full_disk_for_machines(bench: Bench) -> None:
     result = json.loads(out.splitlines()[-1])["result"]
     assert (process.returncode, result["exit_code"]) == (6, 6)
     [left] = result["stands"]
-    assert re.fullmatch(r"SIMULATED  V: (PERHAPS )?NO SITE ACTIVE for \d+s, by the last reading", left)
+    assert re.fullmatch(r"SIMULATED  V: (PERHAPS )?NO SITE ACTIVE for \d+s, according to the last reading", left)
     assert bench.here("resume").code == 0
 
 

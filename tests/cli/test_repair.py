@@ -181,7 +181,7 @@ def test_a_run_that_left_no_active_site_is_what_leads_out(shell: Shell) -> None:
     ("runbook", "asked"),
     [
         ("amps/proxied-transfer", "Let nj deliver the queue messages of orders that ny owned, now?"),
-        ("solace/suspend", "Suspend the replication of orders at nj once its queue is full, now?"),
+        ("solace/suspend", "Let nj suspend the replication of orders when its queue is full?"),
         ("solace/controlled", "Move orders from ny to nj now?"),
     ],
 )

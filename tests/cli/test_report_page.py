@@ -196,7 +196,11 @@ def test_documents_by_the_name_of_their_file(shell: Shell) -> None:
     assert [one["service"] for one in story["services"]] == [VPN, "Risk_VPN", "Settlement_VPN"]
     assert story["report"]["exit_code"] == 9
     refused = shell("runs", "report", "last", "-o", str(shell.folder / "report.doc"))
-    assert (refused.code, "does not show a format" in refused.complaint, ".md" in refused.hint) == (2, True, True)
+    assert (refused.code, "cannot tell the file format" in refused.complaint, ".md" in refused.hint) == (
+        2,
+        True,
+        True,
+    )
     both = shell("runs", "report", "last", "--json", "--html", names[0])
     assert both.code == 2
 

@@ -63,7 +63,7 @@ def test_what_took_effect(shell: Shell) -> None:
 def test_a_runbook_that_is_not_simulated(shell: Shell) -> None:
     """Law: a name that is no simulated runbook is refused with those that are near it: exit code 2."""
     ended = shell("simulate", "--kind", "amps/controled")
-    assert (ended.code, ended.complaint) == (2, "--kind amps/controled: no such runbook is simulated")
+    assert (ended.code, ended.complaint) == (2, "--kind amps/controled: there is no simulated runbook with this name")
     assert "did you mean amps/controlled?" in ended.hint
 
 
@@ -81,7 +81,7 @@ def test_a_failing_night_can_be_had_again(shell: Shell) -> None:
     assert ended.code == 4
     told = next(line for line in ended.out.splitlines() if line.startswith(f"seed {SEED} ("))
     again = next(line for line in ended.out.splitlines() if f"--from {SEED}" in line)
-    command = again.partition("the same again: failover ")[2].split()
+    command = again.partition("to repeat this run: failover ")[2].split()
     assert told in shell(*command).out.splitlines()
 
 
@@ -121,10 +121,10 @@ def test_a_small_night_is_told(shell: Shell) -> None:
     small = shrink(draw(SEED), stores).story
     stores.close()
     lines = shell("simulate", *NIGHT, "--shrink").out.splitlines()
-    at = lines.index(f"  the same again: failover simulate {' '.join(NIGHT)}")
+    at = lines.index(f"  to repeat this run: failover simulate {' '.join(NIGHT)}")
     told = lines[at - small.troubles - len(small.prelude) : at]
-    assert told[0] == f"  went wrong before: {small.prelude[0]}"
-    assert told[1] == f"  goes wrong: {small.faults[0]}"
+    assert told[0] == f"  fault before the run: {small.prelude[0]}"
+    assert told[1] == f"  fault in the run: {small.faults[0]}"
     assert lines[at - len(told) - 1].startswith(f"seed {SEED} (")
 
 
@@ -150,5 +150,5 @@ def test_a_family_in_a_file_is_simulated(shell: Shell) -> None:
     assert (ended.code, ended.result["kinds"]) == (0, {"redis/controlled": 2})
     assert (
         shell("simulate", "--kind", "redis/controled").complaint
-        == "--kind redis/controled: no such runbook is simulated"
+        == "--kind redis/controled: there is no simulated runbook with this name"
     )

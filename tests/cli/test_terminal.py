@@ -46,7 +46,7 @@ def test_asked_once(bench: Bench) -> None:
     assert lines[1] == "SIMULATED  Planned move of 1 service: ny to nj"
     assert 8 <= len(lines) <= 13
     assert "  cannot be undone: from step 7 of 9 on: Activate the target" in lines
-    assert lines[-1] == "  Everything that can be checked now holds."
+    assert lines[-1] == "  Every check that is possible now passes."
     assert "SEND      NJ_Appliance1> replication state active" in confirm(terminal, "y\n")
     assert terminal.end() == 0
     assert terminal.text.count("now? [y/N") == 2
@@ -59,7 +59,7 @@ def test_a_forced_move_asks_for_the_site(bench: Bench) -> None:
     no answer to that."""
     glass = bench.terminal(*MOVE, "--approve-by", "1", "--break-glass", "no approver can be reached")
     asked = glass.until("SIMULATED  Move V from ny to nj now? [type ny to confirm, d for details]: ")
-    assert "  approval: WITHOUT the approval of 1 other person, on your word (--break-glass)" in asked
+    assert "  approval: WITHOUT the approval of 1 other person, because you gave --break-glass" in asked
     time.sleep(0.2)
     glass.type("y\n")
     assert glass.end() == 3
@@ -112,8 +112,8 @@ def test_what_cannot_begin_is_not_asked(bench: Bench) -> None:
     [moved] = bench.here("runs", "list").out.splitlines()
     terminal = bench.terminal(*MOVE, "--from", "ny")
     assert terminal.end() == 3
-    assert "A run started now would refuse: V V: WOULD REFUSE: ny: the source is not active" in terminal.words
-    assert "what to do: Nothing was changed. nj is active already. To move activity to ny, run:" in terminal.words
+    assert "A new run would refuse: V V: WOULD REFUSE: ny: the source is not active" in terminal.words
+    assert "what to do: Nothing was changed. nj is active already. To make ny active, run:" in terminal.words
     assert terminal.text.rstrip().endswith("not started; nothing was changed")
     assert "[y/N" not in terminal.text
     assert bench.here("runs", "list").out.splitlines() == [moved]
@@ -143,11 +143,11 @@ def test_transactions_are_asked_about(make_bench: MakeBench, term: str) -> None:
     terminal.until("DECISION NEEDED  V: 1-01-01 at ny: type xa, state prepared")
     terminal.until("decision> ")
     terminal.type("perhaps\n")
-    terminal.until("please answer one of: commit, rollback, stop")
+    terminal.until("please answer with one of: commit, rollback, stop")
     terminal.type("com\n")
     terminal.until("reason> ")
     terminal.type("\n")
-    terminal.until("commit is recorded with its reason; please give one")
+    terminal.until("commit needs a reason, because the reason is recorded")
     terminal.type("the log says so\n")
     terminal.until("DECISION NEEDED  V: 1-02-01 at ny")
     terminal.until("decision> ")
@@ -210,12 +210,15 @@ def test_a_question_answered_from_elsewhere(bench: Bench) -> None:
     assert "OPEN QUESTION for V: nj: the replication bridge was lost" in shown
     [answer] = [line.strip() for line in shown.splitlines() if line.startswith("    failover decide ")]
     assert answer.startswith("failover decide wait|revert|escalate V --gate bridge-lost --run 2")
-    assert "what to do: It is under way: wait, and answer its questions. Or ask it to give activity back" in shown
+    assert (
+        "what to do: The run is in progress: wait, and answer its questions. Or ask the run to make ny active again"
+        in shown
+    )
     assert "failover resume" not in shown
     no_answer = bench.here("decide", "panic", "--gate", "bridge-lost", "--reason", "r")
     assert (no_answer.code, no_answer.hint) == (2, "one of: wait, revert, escalate")
     told = bench.here("decide", "revert", "--gate", "bridge-lost", "--reason", "the link is gone")
-    assert (told.code, "passed on to the process that leads it: revert for V" in told.out) == (0, True)
+    assert (told.code, "sent to the process that leads the run: revert for V" in told.out) == (0, True)
     assert terminal.end() == 5
     assert "ann has answered: revert (the link is gone)" in terminal.words
     assert re.search(r"decided on bridge-lost: revert, by ann( after \d+s)? \(the link is gone\); ", terminal.words)

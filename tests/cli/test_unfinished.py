@@ -58,7 +58,7 @@ def test_aborted_too_late(shell: Shell) -> None:
     """Law: past its point of no return a service cannot be aborted; abort says so, and goes on to where the run stops."""
     ended = shell.move("--fault", "delete: refuse 10h")
     assert ended.code == 6
-    assert "It is past the point of no return, so it cannot be rolled back." in ended.out
+    assert "The service is past the point of no return, so it cannot be rolled back." in ended.out
     assert all(" --leave " in one for one in ended.out.split("failover abort ")[1:])
     aborted = shell("abort", "--reason", "second thoughts")
     assert "abort declined: the run is past the point of no return" in aborted.err
@@ -104,7 +104,7 @@ def test_an_abort_of_some(shell: Shell) -> None:
     aborted = shell("abort")
     assert (aborted.code, shell.roles()) == (10, ("active", "standby"))
     assert last_line(aborted) == (
-        "SIMULATED  NOT ABORTED: Risk_VPN, Settlement_VPN: it was done already; nj is active"
+        "SIMULATED  NOT ABORTED: Risk_VPN, Settlement_VPN: the procedure was already done; nj is active"
     )
 
 
@@ -175,7 +175,7 @@ def test_an_activation_that_nobody_knows_the_end_of(shell: Shell) -> None:
     ended = shell.move("--fault", "activate: lose reply", "--fault", "activate: unreachable nj 40s")
     assert ended.code == 6
     assert " PERHAPS NO SITE IS ACTIVE since " in ended.out
-    assert ": what nj is now was not read\n" in ended.out
+    assert ": the present role of nj was not read\n" in ended.out
     resumed = shell("resume")
     assert (resumed.code, "NO SITE IS ACTIVE" in resumed.out) == (0, False)
     assert shell.roles() == ("standby", "active")
@@ -263,14 +263,14 @@ def test_a_reset_while_a_run_is_unfinished(shell: Shell) -> None:
     refused = shell("lab", "reset")
     assert (refused.code, refused.complaint) == (
         2,
-        f"run {run} is unfinished, and the sites that it moved would be as new",
+        f"run {run} is unfinished, and a reset would change the sites of this run",
     )
     assert f"failover resume {run} or failover abort {run}; --force" in refused.err
     assert shell.roles() == roles
     reset = shell("lab", "reset", "--force")
     assert reset.code == 0
     assert reset.err.splitlines() == [
-        f"SIMULATED  run {run} is unfinished, and finds the sites that it moved as new",
+        f"SIMULATED  run {run} is unfinished, but its sites were reset",
         f"SIMULATED    what to do: failover abort {run}, or failover resume {run}",
     ]
     ended = shell("resume", "--xa", shell.decisions)

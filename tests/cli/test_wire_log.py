@@ -64,4 +64,4 @@ def test_a_file_that_stays_empty_is_explained(shell: Shell) -> None:
     """Law: the simulated pair has no wire, and the command says so."""
     ended = shell("status", "--log-file", "wire.log")
     assert (ended.code, Path("wire.log").read_text()) == (0, "")
-    assert "no device was connected to" in ended.err
+    assert "failover connected to no device" in ended.err

@@ -73,8 +73,11 @@ def test_who_keeps_one_that_tells_nothing_is_told_so() -> None:
     """Law: nobody waits for ranges that a forecast of too few runs does not have."""
     path = Path("forecast.json")
     for number, words in (
-        (3, "dry runs read their ranges from forecast.json now"),
-        (2, "forecast.json is kept, but tells dry runs nothing yet: no step was finished 3 times"),
+        (3, "dry runs now read their ranges from forecast.json"),
+        (
+            2,
+            "forecast.json was written, but dry runs cannot use it yet, because no step was finished 3 times",
+        ),
     ):
         seen = Range(n=number, p05=1.0, p50=1.0, p95=1.0)
         step = StepForecast(simulated=True, runbook="r", step="s", service=None, seconds=seen)

@@ -57,5 +57,5 @@ def test_a_lost_site(tmp_path: Path, is_known: bool) -> None:
     assert (code, counters.role("nj")) == (0, "primary"), text
     said = " ".join(text.split())
     assert ("its last step was 120" in said) is is_known, text
-    assert ("LEFT AT ny: 7 steps" in said, "how many there are is unknown" in said) == (is_known, is_known), text
-    assert ("how many steps only ny holds is unknown" in said) is not is_known, text
+    assert ("LEFT AT ny: 7 steps" in said, "so the present number is unknown" in said) == (is_known, is_known), text
+    assert ("the number of steps that only ny holds is unknown" in said) is not is_known, text

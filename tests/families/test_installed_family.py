@@ -54,8 +54,8 @@ def test_its_runbook_is_explored(ledgers: Ledgers) -> None:
     a drain breaks one, with the story in the family's readings."""
     code, text = ledgers.run("runbook", "explore", "ledger/controlled")
     assert code == 0, text
-    assert "no promise broken, no dead end, every end named" in text
-    assert "given that these commands change nothing that is read: close_batch" in text
+    assert "no promise is broken, there is no dead end, and every end has a name" in text
+    assert "if these commands do not change a value that is read: close_batch" in text
     whole = (ledgers.site / "runbooks/controlled.yaml").read_text()
     drain = whole[whole.index("  - id: drain") : whole.index("  - id: open")]
     again = whole[whole.index("    reconfirm:") : whole.index("    do: {on: target")]
@@ -63,7 +63,7 @@ def test_its_runbook_is_explored(ledgers: Ledgers) -> None:
     broken.write_text(whole.replace(drain, "").replace(again, ""))
     code, text = ledgers.run("runbook", "explore", str(broken), "--disturbances", "0")
     assert code == 4, text
-    assert "[promoted-undrained] the shortest way to it:" in text
+    assert "[promoted-undrained] the shortest way to this problem:" in text
     assert "read source ledger (writable, linked, rows 100" in text
 
 

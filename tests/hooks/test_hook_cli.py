@@ -75,7 +75,7 @@ def test_a_move_tells_its_hooks(shell: Shell, tmp_path: Path) -> None:
     assert printed == lines_of(log)
     assert told(log)[-1] == "run.finished"
     listed = shell("hooks", "list")
-    assert (listed.code, listed.out, listed.err.strip()) == (0, "", "all hooks have received everything")
+    assert (listed.code, listed.out, listed.err.strip()) == (0, "", "all hooks have received all events")
 
 
 def test_looking_ahead_tells_nobody(shell: Shell, tmp_path: Path) -> None:
@@ -126,7 +126,7 @@ def test_the_next_run_brings_what_older_ones_owe(shell: Shell, tmp_path: Path) -
     }
     assert move(shell, [waits], "--from", "nj").code == 0
     assert told(log)[-1] == "run.finished"
-    assert shell("hooks", "list").err.strip() == "all hooks have received everything"
+    assert shell("hooks", "list").err.strip() == "all hooks have received all events"
 
 
 def test_what_is_owed_can_be_given_up(shell: Shell, tmp_path: Path) -> None:
@@ -140,7 +140,7 @@ def test_what_is_owed_can_be_given_up(shell: Shell, tmp_path: Path) -> None:
     assert "hook b: 1 event of run" in shell("hooks", "drop", "last", "--hook", "b").out
     assert [one["hook"] for one in shell("hooks", "list", "--json").values] == ["a", "c"]
     assert [one["dropped"]["hook"] for one in shell("hooks", "drop", "last", "--json").values] == ["a", "c"]
-    assert shell("hooks", "drop", "last").err.strip() == "nothing was owed"
+    assert shell("hooks", "drop", "last").err.strip() == "no event was waiting for delivery"
     assert not any(log.exists() for log in logs)
 
 
@@ -352,7 +352,7 @@ def test_waiting_ends_when_the_run_is_led_no_more(shell: Shell) -> None:
         *("controlled", "--vpn", "Risk_VPN", "--yes", "--xa", shell.decisions, "--idempotency-key", "k", "--json")
     )
     assert (ended.code, ended.result["run"], shell.clock.slept) == (6, "run-2", 3)
-    assert "leads it; waiting for its end" in ended.err
+    assert "leads the run; waiting for the end of the run" in ended.err
     journal.close()
 
 

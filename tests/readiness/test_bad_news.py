@@ -104,7 +104,10 @@ def test_what_a_dark_site_holds_is_unknown(night: Night) -> None:
     left = document["lanes"][0]["left_behind"]
     assert (left["site"], left["messages"], left["read_at"], left["is_fresh"]) == ("ny", None, None, False)
     text = night.shell("runs", "show").out
-    assert "SIMULATED  LEFT AT ny: how many messages only ny holds is unknown: no reading tells" in text
+    assert (
+        "SIMULATED  LEFT AT ny: the number of messages that only ny holds is unknown, because no reading shows it"
+        in text
+    )
 
 
 def test_what_status_read_is_last_known(night: Night) -> None:
@@ -118,7 +121,7 @@ def test_what_status_read_is_last_known(night: Night) -> None:
     assert (left["messages"], left["is_fresh"]) == (number, False)
     assert left["read_at"][:16] == at[:16]
     assert f"{number:,} messages queued for the mate at {left['read_at']}" in str(document["notes"])
-    assert "that is not of now, how many there are is unknown" in night.shell("runs", "show").out
+    assert "this reading is old, so the present number is unknown" in night.shell("runs", "show").out
 
 
 @pytest.mark.parametrize("as_json", [True, False])

@@ -207,7 +207,7 @@ def test_a_bad_check_does_not_hide_the_good_one(shell: Shell, ready: str) -> Non
     shell("check", "-i", ready)
     shell.clock.advance(120)
     first = ages(shell, ready)[0]
-    assert first.startswith(f"{VPN}: last good check 5 h ago; the last one, 2 min ago, found ")
+    assert first.startswith(f"{VPN}: last good check 5 h ago; the last check, 2 min ago, found ")
 
 
 def test_dry_run_json_has_it_too(shell: Shell, ready: str) -> None:
@@ -278,7 +278,7 @@ def test_many_services_are_summed_up(shell: Shell) -> None:
     ]
     assert len(rows) == len(vpns)
     assert ["warning" in row for row in rows] == sorted(("warning" in row for row in rows), reverse=True)
-    assert "  and 17 more of these" in ended.out
+    assert "  and 17 more findings of this kind" in ended.out
     verdict = "READY, WITH WARNINGS: 40 of 40 services of trading could be moved now; 20 warnings"
     assert ended.out.splitlines()[-1] == verdict
 

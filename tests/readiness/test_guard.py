@@ -138,7 +138,7 @@ def test_a_site_that_comes_back(night: Night) -> None:
     assert night.guards() == [("solace/guard", "done")]
     assert ended.out.splitlines()[-2:] == [
         "SIMULATED  ny: it is standby and fenced",
-        "  what to do: when it can serve again, `failover restore --all --site ny`",
+        "  what to do: when ny can serve again, run `failover restore --all --site ny`",
     ]
 
 
@@ -268,7 +268,7 @@ def test_only_the_role_where_the_doors_are_needed(shell: Shell) -> None:
     assert f"it stays open to clients, because it may be needed for {OTHER}" in ended.out
     # The other one never failed over, so a restore of all would be refused.
     assert ended.out.splitlines()[-1] == (
-        f"  what to do: when it can serve again, `failover restore {VPN} --site ny`"
+        f"  what to do: when ny can serve again, run `failover restore {VPN} --site ny`"
     )
 
 
@@ -318,7 +318,7 @@ def test_a_fence_that_is_refused(night: Night) -> None:
     ended = night.guard()
     assert night.guards() == [("solace/guard", "refused"), ("solace/guard-standby", "done")]
     assert (night.role(), night.doors(), ended.code) == ("standby", [True], 6)
-    assert "keep its clients away by another means" in ended.out
+    assert "keep the clients of ny away by other means" in ended.out
 
 
 def test_a_journal_that_is_away_for_a_while(night: Night) -> None:

@@ -139,7 +139,7 @@ def test_it_is_said_when_readings_are_kept_again(shell: Shell) -> None:
     for _ in range(2):
         samples.keep("ny", ANSWERS, [VPN], AT, simulated=True, mate="nj")
     told = shell.capture.readouterr().err.splitlines()
-    assert [line.split(":")[0] for line in told] == ["failover", "  what to do", "readings are kept again"]
+    assert [line.split(":")[0] for line in told] == ["failover", "  what to do", "the readings can be kept again"]
     assert len(files(place)) == 2
 
 

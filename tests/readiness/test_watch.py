@@ -286,7 +286,7 @@ def test_nobody_is_active(shell: Shell, outage: str) -> None:
 
 
 MISTAKES = {
-    ("--interval", "0s"): "--interval 0s: the time must be longer than nothing",
+    ("--interval", "0s"): "--interval 0s: the time must be longer than 0 seconds",
     ("--interval", "often"): "--interval often: a duration must be a number with a unit: 100ms, 60s, 5m, 2h",
     ("--suspend-at", "120%"): "--suspend-at 120%: write a number from 0 to 100, as in 80%",
     ("--suspend-at", "soon"): "--suspend-at soon: write a number from 0 to 100, as in 80%",

@@ -22,7 +22,7 @@ def left_by(pair: Operator, service: str) -> int:
     """How much ny, which is dead, left by the report of the move that gives it up."""
     move = ("--service", service, "--site", "ny", "--yes", "--attest", "power is off")
     code, said = pair.run("uncontrolled", *move)
-    assert (code, "that is not of now" in said) == (0, True), said
+    assert (code, "this reading is old" in said) == (0, True), said
     code, text = pair.run("runs", "report", "last", "--json")
     assert code == 0, text
     left: dict[str, Any] = json.loads(text.splitlines()[-1])["result"]["lanes"][0]["left_behind"]

@@ -97,7 +97,7 @@ def test_killed(tmp_path: Path, family: Any, service: str, site: str, words: byt
         inventory.write_text(inventory.read_text().replace(f"port: {way.to}}}]", f"port: {way.port}}}]"))
         kills(way, words, server.stop, answered=answered)
         code, said = pair.run("controlled", "--service", service, "--from", "ny", "--yes")
-        assert (code, "in doubt, to be settled by reading" in said) == (7 if site == "ny" else 6, True), said
+        assert (code, "in doubt until a reading shows the effect" in said) == (7 if site == "ny" else 6, True), said
         back(server, pair)
         code, said = pair.run("resume")
         assert (code, active(pair)) == ((5, ["ny"]) if site == "ny" else (0, ["nj"])), said

@@ -193,7 +193,7 @@ def test_initial_states_are_those_of_the_configuration(desk: Desk) -> None:
 def test_the_same_again(desk: Desk) -> None:
     """Law: what it prints for a repetition is understood, and ends the same."""
     first = rehearse(desk, "uncontrolled", *KINDS["uncontrolled"], "--offline")
-    line = re.search(r"the same again: failover (.*)$", first.out, re.M)
+    line = re.search(r"to repeat this rehearsal: failover (.*)$", first.out, re.M)
     assert line is not None
     again = desk.shell(*shlex.split(line[1]))
     assert (again.code, again.out) == (first.code, first.out)

@@ -74,7 +74,7 @@ def test_faults(shell: Shell, tmp_path: Path, name: str) -> None:
     fault, code = FAULTS[name]
     ended = rehearse(shell, tmp_path, "redis", "controlled", "--fault", fault)
     assert ended.code == code, (ended.out, ended.err[-2_000:])
-    assert "the world's own account: 0 bytes lost" in ended.out
+    assert "the simulation counted: 0 bytes lost" in ended.out
     assert "never two active sites" in ended.out
 
 

@@ -115,7 +115,7 @@ def test_the_same_seed_is_the_same_rehearsal(shell: Shell) -> None:
 def test_the_line_to_type_again(shell: Shell) -> None:
     """Law: what it prints for a repetition is understood, and ends the same."""
     first = rehearse(shell, "uncontrolled", "--attest", "cables pulled, twice", "--site", "nj")
-    line = re.search(r"the same again: failover (.*)$", first.out, re.M)
+    line = re.search(r"to repeat this rehearsal: failover (.*)$", first.out, re.M)
     assert line is not None
     assert "--site nj" in line[1]
     again = shell(*shlex.split(line[1]))
@@ -223,7 +223,7 @@ def test_kept_beside_a_shared_journal(shell: Shell, monkeypatch: pytest.MonkeyPa
     """Law: where a journal is shared, what leads to the kept record leaves that aside, or it would show a real run."""
     monkeypatch.setenv("FAILOVER_JOURNAL", f"sqlite:///{shell.folder / 'shared.sqlite'}")
     ended = rehearse(shell, "controlled", "--keep")
-    kept = re.search(r"its record is kept: (\S*) ?FAILOVER_STATE=(\S+) failover runs show", ended.out)
+    kept = re.search(r"the record is kept: (\S*) ?FAILOVER_STATE=(\S+) failover runs show", ended.out)
     assert kept is not None
     for word in kept[1].split():
         monkeypatch.setenv(*word.split("="))
@@ -236,7 +236,8 @@ def test_it_cannot_be_gone_on_with_otherwise(shell: Shell) -> None:
     ended = rehearse(shell, "controlled", "--xa", "stop", "--fault", "transactions: tm prepares 0021B028-0A-01")
     assert ended.code == 6
     assert (
-        "  its record was deleted, so it cannot be resumed; add --keep to rehearse that too" in ended.out.splitlines()
+        "  the record was deleted, so the run cannot be resumed; add --keep to rehearse a resume too"
+        in ended.out.splitlines()
     )
     assert "failover resume" not in ended.out + ended.err
     assert "failover abort" not in ended.out + ended.err

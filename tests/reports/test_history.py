@@ -137,7 +137,7 @@ def test_other_devices_have_a_history_of_their_own(past: Past) -> None:
     assert simulated.history.restored_by(SERVICE, "ny", 0.0) is not None
     assert past.history.last_outage(SERVICE, "nj") is None
     assert past.history.restored_by(SERVICE, "ny", 0.0) is None
-    assert past.history.last_known(SERVICE, "ny").words() == "nothing is on record"
+    assert past.history.last_known(SERVICE, "ny").words() == "no reading is on record"
 
 
 EARLY = ev.Outage(at=100.0, run="one", suspended=True)

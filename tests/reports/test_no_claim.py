@@ -80,7 +80,7 @@ def unproven(runbook: str, lane: LaneReport) -> Iterator[str]:
         yield "both sites are active"
     if "NEITHER INSTANCE" in said and set(is_open.values()) != {False}:
         yield "neither instance lets clients in"
-    for site in re.findall(r"\b(ny|nj) (?:lets no client in|is open to clients|was read to let)", said):
+    for site in re.findall(r"\b(ny|nj) (?:lets no client in|is open to clients|lets its clients in)", said):
         if site not in is_open:
             yield f"whether {site} lets clients in"
 
@@ -96,7 +96,7 @@ def test_control_the_claims_are_seen() -> None:
     """Control: what is claimed is found in the texts, and is missed where the readings do not show it."""
     moved = a_lane(ev.Outcome.REVERTED, roles={"ny": A, "nj": S})
     text = texts("solace/controlled", moved)
-    assert "ny was read active again" in text
+    assert "ny is active again" in text
     assert "nothing was lost" in text
     assert list(unproven("solace/controlled", moved)) == []
     lying = moved.model_copy(update={"roles": {}, "reason": "ny is active, and nothing was lost"})

@@ -107,9 +107,7 @@ def test_the_last_second_of_a_wait() -> None:
 def test_a_stalled_wait() -> None:
     """Law: the attention that it asks for names the same."""
     event = ev.Stalled(step="gone", gauge=4.0)
-    assert sentence(event, a_plan(WAIT)) == (
-        "ATTENTION stalled with 4 clients still connected; this is not just slow"
-    )
+    assert sentence(event, a_plan(WAIT)) == ("ATTENTION stalled with 4 clients still connected; there is no progress")
 
 
 @pytest.mark.parametrize("screen", [LiveScreen, PlainScreen])
@@ -177,7 +175,7 @@ def test_what_a_lane_waits_for() -> None:
         assert waits_for(replace(run, lanes={name: replace(lane, **change)}), name, 5.0) == ""
     held = a_plan({**WAIT, "hold": "30s"})
     holding = replace(run, plan=held, lanes={name: replace(lane, goal_since=1.0)})
-    assert waits_for(holding, name, 5.0) == "it has to hold for 30s, and has for 4s"
+    assert waits_for(holding, name, 5.0) == "the goal must hold for 30s, and has held for 4s"
 
 
 @pytest.mark.parametrize(("count", "words"), [(None, "gone unknown"), (1, ""), (0, "")])
@@ -204,5 +202,5 @@ def test_items_that_have_their_time_are_counted() -> None:
     [service] = run.lanes
     seen = see(waits, listing(a_transaction("1-a-b", "complete"), on="target", at=T0 + 2), at=T0 + 2)
     run = replace(run, lanes={service: seen})
-    assert waits_for(run, service, T0 + 2) == "1 transaction left to the transaction manager for another 3s"
+    assert waits_for(run, service, T0 + 2) == "1 transaction left to the transaction manager for 3s more"
     assert waits_for(run, service, T0 + 6) == ""

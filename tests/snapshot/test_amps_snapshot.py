@@ -72,7 +72,7 @@ def test_a_part_that_cannot_be_read_is_said(shell: Shell) -> None:
     arguments = ("snapshot", "--inventory", inventory, "--site", HOME, "--dumps", str(dumps))
     ended = shell(*arguments, "--out", "a")
     assert ended.code == 4, ended.err
-    assert f"{first}: 2 pieces could not be read, first: the field client seq is missing" in ended.out
+    assert f"{first}: 2 pieces could not be read; the first reason: the field client seq is missing" in ended.out
     assert "a/quarantine" in ended.out
     told = shell(*arguments, "--out", "b", "--json").values[-1]["result"]
     assert (told["unread"], told["exit_code"], told["incomplete"] != []) == (2, 4, True)
@@ -93,7 +93,7 @@ def test_what_is_refused(shell: Shell) -> None:
         (amps, "does not show the messages of endpoints"),
         ((*amps, "--dumps", "away"), "this file or directory does not exist"),
         ((*amps, "--dumps", "empty"), "this directory has no dumps"),
-        ((*amps, "--dumps", "empty", "--dumps", f"{SERVICE}=empty"), f"{SERVICE} is there twice"),
+        ((*amps, "--dumps", "empty", "--dumps", f"{SERVICE}=empty"), f"{SERVICE} is given twice"),
         ((*amps, "--dumps", "empty", "--dumped-at", "2026-11-20"), "has no time zone"),
         (("lab", "dump", "--directory", "empty", "--out", "x"), "empty holds no AMPS instances"),
         (("lab", "dump", "--directory", str(lab), "--out", "empty"), "empty exists already"),
@@ -114,4 +114,4 @@ def test_several_services_are_told_apart(shell: Shell, text: str) -> None:
     plain["pairs"][0]["services"] = [SERVICE, "prices"]
     path.write_text(json.dumps(plain), encoding="utf-8")
     ended = shell("snapshot", "--inventory", str(path), "--site", HOME, "--dumps", text, "--out", "x")
-    assert (ended.code, ended.complaint) == (2, f"--dumps {text}: of which service?")
+    assert (ended.code, ended.complaint) == (2, f"--dumps {text}: the name of a service is missing")

@@ -91,7 +91,7 @@ def test_ctrl_c(shell: Shell) -> None:
     ended = shell(*words)
     assert (ended.code, ended.complaint) == (
         130,
-        "stopped by SIGINT; the same command continues it",
+        "stopped by SIGINT; the same command continues the snapshot",
     )
     assert not (shell.folder / "ny" / "manifest.json").exists()
     assert shell(*words).code == 0

@@ -100,7 +100,7 @@ def stop(under: Under, words: str, number: signal.Signals) -> None:
     out, err = under.process.communicate(timeout=PATIENCE_S)
     assert (under.process.returncode, out) == (128 + number, ""), err
     said = [line for line in err.splitlines() if not line.startswith("  ")]  # the others tell how far it was
-    assert said[-1] == f"failover: stopped by {number.name}; a result that was not finished does not count"
+    assert said[-1] == f"failover: stopped by {number.name}; do not use an unfinished result"
     assert "Traceback" not in err
     assert under.others() == []
 

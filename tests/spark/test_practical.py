@@ -148,7 +148,7 @@ def test_what_only_writes_parquet_needs_neither_java_nor_spark(command: Sequence
         assert done.returncode == code, done.stderr
     assert done.stderr.splitlines() == [
         "failover: PyArrow is not installed",
-        "  what to do: install failover[duckdb] or failover[spark]; this needs no Java",
+        "  what to do: install failover[duckdb] or failover[spark]; Java is not needed for this",
     ]
 
 

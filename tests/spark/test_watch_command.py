@@ -152,7 +152,7 @@ def test_refusals(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytes
     monkeypatch.setenv("FAILOVER_STATE", str(tmp_path / "state"))
     for more, words in (
         (("--stall", "soon"), "--stall soon: "),
-        (("--window", "0s"), "the time must be longer than nothing"),
+        (("--window", "0s"), "the time must be longer than 0 seconds"),
         (("--conf", "x"), "--conf: 'x' does not have the form spark.NAME=VALUE"),
         ((), f"the directory {tmp_path / 'readings'} does not exist"),
     ):
