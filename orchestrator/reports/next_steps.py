@@ -222,7 +222,7 @@ def _repair(
         )
     both = standing == (Role.ACTIVE, Role.ACTIVE)
     how = one_active(family, it, source, target, both=both)
-    holds = " `failover repair` shows what each replication queue holds; the mate may lack it." * offers_repair(
+    holds = " The repair shows what each replication queue holds, because the mate may lack it." * offers_repair(
         family
     )
     return (
