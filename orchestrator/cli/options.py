@@ -129,7 +129,7 @@ OutageSlo = Annotated[
         rich_help_panel=OUTPUT,
     ),
 ]
-Reason = Annotated[str, typer.Option("--reason", metavar="TEXT", help="The reason; recorded with the run.")]
+Reason = Annotated[str, typer.Option("--reason", metavar="TEXT", help="The reason (recorded with the run).")]
 
 
 @dataclass(frozen=True, slots=True)

@@ -37,7 +37,8 @@ class SparkOptions:
         typer.Option("--remote", metavar="sc://HOST:PORT", help="The address of a Spark Connect server."),
     ] = None
     memory: Annotated[
-        str, typer.Option("--memory", metavar="SIZE", help="The maximum memory of the engine here: 2g, 800m.")
+        str,
+        typer.Option("--memory", metavar="SIZE", help="The maximum memory of the engine on this machine: 2g, 800m."),
     ] = "2g"
     partitions: Annotated[
         int | None,

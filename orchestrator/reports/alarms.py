@@ -24,7 +24,7 @@ def alarms_of(plan: ev.Plan, lanes: Sequence[LaneReport]) -> Iterator[Alarm]:
         yield Alarm(kind="not-aborted", services=_services(late), text=text)
     for what in dict.fromkeys(lane.left_changed for lane in lanes if lane.left_changed):
         changed = _services([lane for lane in lanes if lane.left_changed == what])
-        text = f"LEFT CHANGED: not rolled back for {named_in(changed)}: {'; '.join(what)}"
+        text = f"LEFT CHANGED: these steps were not rolled back for {named_in(changed)}: {'; '.join(what)}"
         yield Alarm(kind="left-changed", services=changed, text=text)
     left = [lane for lane in lanes if lane.left_behind is not None and not lane.left_behind.is_nothing]
     if left:

@@ -123,7 +123,7 @@ def _after_revert(report: RunReport, lane: LaneReport) -> str:
         )
     done = _left(lane) if lane.left_changed else "The changes were rolled back."
     if report.runbook.partition("/")[2].startswith("uncontrolled"):
-        done = f"{done} {report.target} was not activated by this run."
+        done = f"{done} This run did not activate {report.target}."
     return f"{done} {_stands(report, lane)} {again}"
 
 
@@ -146,7 +146,7 @@ def _stands(report: RunReport, lane: LaneReport) -> str:
         lost = ": nothing was lost" if _is_planned_move(report) and not lane.left_changed else ""
         return f"Readings show that {source} is active again and {target} is standby{lost}."
     if roles == (Role.ACTIVE, Role.ACTIVE):
-        return f"BOTH SITES ARE ACTIVE by the last readings: {source} and {target}."
+        return f"BOTH SITES ARE ACTIVE according to the last readings: {source} and {target}."
     if Role.ACTIVE in roles:
         return (
             f"A reading shows that {source if roles[0] is Role.ACTIVE else target} is active; the role of its mate was "

@@ -75,7 +75,7 @@ def conclusion(plan: ev.Plan, lanes: Sequence[LanePreview], held: Mapping[str, s
         )
     refusing = [lane for lane in lanes if lane.would_refuse]
     if refusing:
-        yield f"A run started now would refuse: {', '.join(lane.service for lane in refusing)}"
+        yield f"A new run would refuse: {', '.join(lane.service for lane in refusing)}"
         for lane in refusing[:LANES_IN_FULL]:
             yield f"  {lane.service}: {verdict(lane)}"
             if (lane.is_refused or lane.remedy) and lane.service not in held:

@@ -102,7 +102,7 @@ def test_what_holds_now_is_checked_now(shell: Shell) -> None:
     assert run.code == 3
     assert lane["would_refuse"] == run.result["lanes"][0]["reason"]
     assert shell("controlled", "--vpn", VPN, "--dry-run").out.endswith(
-        f"\nA run started now would refuse: {VPN}\n  {VPN}: WOULD REFUSE: {lane['would_refuse']}\n"
+        f"\nA new run would refuse: {VPN}\n  {VPN}: WOULD REFUSE: {lane['would_refuse']}\n"
         "    what to do: Nothing was changed. Check the bridge at the standby site with `show bridge "
         f"#MSGVPN_REPLICATION_BRIDGE message-vpn {VPN} detail`.\n"
     )

@@ -14,7 +14,10 @@ def test_explore_prints_the_counts(shell: Shell) -> None:
     assert told.code == 0
     (data,) = shell("runbook", "explore", "solace/guard-standby", "--json").values
     counts = f"explored {data['states']:,} states and {data['transitions']:,} transitions to depth {data['depth']}"
-    assert f"solace/guard-standby: {counts}; not exhausted: complete with up to one disturbance" in told.out
+    assert (
+        f"solace/guard-standby: {counts}; not exhausted: all paths with up to one disturbance are complete"
+        in told.out
+    )
     assert "ends: done" in told.out
     assert (data["found"], data["not_explored"], data["exhausted"], data["disturbances"]) == ([], [], False, 1)
 
@@ -50,7 +53,7 @@ def test_lint_explores(shell: Shell) -> None:
     assert "[missing-undo]" in told.out
     assert f"{path}: error: the lane ends reverted, and a change of it is still there [not-reverted]" in told.out
     assert "the steps that lead to not-reverted:" in told.out
-    assert "complete with up to one disturbance" in told.out
+    assert "all paths with up to one disturbance are complete" in told.out
     *findings, walk = shell("runbook", "lint", str(path), "--json").values
     assert {"missing-undo", "not-reverted"} <= {one["code"] for one in findings}
     assert walk["found"][0]["story"][-1] == "then the lane ends reverted, and a change of it is still there"
@@ -77,7 +80,7 @@ def test_lint_knows_the_family_by_the_words(shell: Shell) -> None:
     told = shell("runbook", "lint", str(path))
     assert told.code == 0, told.out
     assert "[stands-on-nothing]" in told.out
-    assert "complete with up to one disturbance" in told.out
+    assert "all paths with up to one disturbance are complete" in told.out
     path = shell.write("own.yaml", MOVE.replace(step(MOVE, "queues"), ""))
     told = shell("runbook", "lint", str(path))
     assert told.code == 4

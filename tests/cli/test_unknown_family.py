@@ -173,7 +173,11 @@ def test_a_run_that_stops_half_way(shell: Shell) -> None:
     half = str(shell.write("half-way.yaml", HALF))
     ended = shell("controlled", "--all", "--inventory", inventory, "--runbook", half, "--yes")
     assert ended.code in (5, 7)
-    assert ended.out.strip().splitlines()[0].startswith("LEFT CHANGED: not rolled back for app: The source becomes")
+    assert (
+        ended.out.strip()
+        .splitlines()[0]
+        .startswith("LEFT CHANGED: these steps were not rolled back for app: The source becomes")
+    )
     for word in ("active again", "nothing was lost", "message"):
         assert word not in ended.out
     [document] = shell("runs", "show", "--json").values

@@ -108,7 +108,7 @@ def test_the_fence_comes_before_the_activation(night: Night) -> None:
     ended = night.uncontrolled("--vpn", VPN, "--yes")
     assert ended.code == 5
     assert "its effect did not appear within 60s: ny: not closed" in ended.out
-    assert "nj was not activated by this run" in ended.out
+    assert "This run did not activate nj" in ended.out
     assert list(night.shell.tally().commands) == []
 
 

@@ -68,16 +68,17 @@ def lint_runbook(
         typer.Option(
             "--adapter",
             metavar="NAME",
-            help="Whose readings and actions it is checked against, as often as a site has; default: those of simulated "
-            "sites of the family whose words it has.",
+            help="Check the runbook against the readings and actions of this adapter; repeat for each adapter of a site."
+            " Default: the adapters of a simulated site of the runbook's family.",
         ),
     ] = None,
     as_json: AsJson = False,
 ) -> None:
     """Check a runbook. Exit code 2 if it cannot be read, 4 if it has an error.
 
-    The file is checked, and then explored for a few seconds: the shortest way to a broken promise is printed step by
-    step. How much was looked at is said; with a word that no model of a pair knows nothing is explored, and it is named.
+    It checks the file, and then explores the runbook for a few seconds. It prints the shortest way to each broken promise
+    step by step, and how much was explored. If no model of a pair knows a word of the runbook, it names the word and
+    explores nothing.
 
     \b
     Examples:

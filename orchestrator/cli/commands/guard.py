@@ -25,7 +25,7 @@ def guard(
     interval: Interval = "2s",
     yes: Yes = False,
     reason: Annotated[
-        str, typer.Option("--reason", metavar="TEXT", help="Why the site is guarded; recorded.")
+        str, typer.Option("--reason", metavar="TEXT", help="Why the site is guarded (recorded).")
     ] = "the failed site is guarded",
     as_json: LinesAsJson = False,
 ) -> None:

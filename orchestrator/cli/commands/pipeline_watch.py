@@ -45,7 +45,7 @@ def watch(
         bool, typer.Option("--available-now", "--once", help="Read the existing readings, then end; for cron.")
     ] = False,
     interval: Annotated[str, _time("--interval", "How often to search for new readings.")] = "5s",
-    window: Annotated[str, _time("--window", "Compute rates over this time.")] = "5m",
+    window: Annotated[str, _time("--window", "The time over which rates are computed.")] = "5m",
     stall: Annotated[str, _time("--stall", "A queue without progress for this time is stalled.")] = "2m",
     late: Annotated[str, _time("--late", "How long to wait for a late reading.")] = "30s",
     full_within: Annotated[str, _time("--full-within", "Alert if a queue will be full within this time.")] = "1h",

@@ -64,7 +64,7 @@ Attest = Annotated[
     typer.Option(
         "--attest",
         metavar="TEXT",
-        help="How the failed site was fenced, by whom and when; recorded.",
+        help="How the failed site was fenced, by whom and when (recorded).",
         rich_help_panel=DECIDE,
     ),
 ]
@@ -73,7 +73,7 @@ Reason = Annotated[
     typer.Option(
         "--reason",
         metavar="TEXT",
-        help="Why the run may continue without a proven fence; recorded.",
+        help="Why the run may continue without a proven fence (recorded).",
         rich_help_panel=DECIDE,
     ),
 ]
@@ -177,7 +177,7 @@ def failback(
         typer.Option(
             "--accept-risk",
             metavar="TEXT",
-            help="Why to fail back without proof that the fail-back is safe; recorded.",
+            help="Why to fail back without proof that the fail-back is safe (recorded).",
             rich_help_panel=DECIDE,
         ),
     ] = None,
@@ -186,7 +186,7 @@ def failback(
         typer.Option(
             "--attest",
             metavar="TEXT",
-            help="Who compared the endpoints of both sites, how and when; recorded.",
+            help="Who compared the endpoints of both sites, how and when (recorded).",
             rich_help_panel=DECIDE,
         ),
     ] = None,

@@ -31,7 +31,7 @@ AcceptLoss = Annotated[
     typer.Option(
         "--accept-loss",
         metavar="TEXT",
-        help="Who accepts that messages stay only at the other site, and why; recorded.",
+        help="Who accepts that messages stay only at the other site, and why (recorded).",
         rich_help_panel=DECIDE,
     ),
 ]

@@ -111,7 +111,7 @@ def report_run(
         ),
     ] = None,
 ) -> None:
-    """Show every event of one run on one line; or write a document.
+    """Show every event of one run, one line for each; or write a document.
 
     The document has a timeline, decisions, commands, readings and predictions.
 

@@ -63,7 +63,7 @@ def validate(
     ] = False,
     host: Annotated[
         list[str] | None,
-        typer.Option("--host", metavar="INSTANCE=HOST", help="An instance is reached under this host name."),
+        typer.Option("--host", metavar="INSTANCE=HOST", help="The host name under which INSTANCE is reached."),
     ] = None,
     failover_set: Annotated[
         list[str] | None,

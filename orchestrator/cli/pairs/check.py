@@ -130,7 +130,7 @@ def _print(found: Readiness, could: Mapping[str, Sequence[Ability]]) -> None:
         show_document(line)
     if could:
         show_document("")
-        for line in abilities_lines(could, "when it is left or lost"):
+        for line in abilities_lines(could, "if the site is left or lost"):
             show_document(line)
     for line in finding_lines(found.findings):
         show(line)

@@ -139,7 +139,7 @@ def _pairs(option: str, form: str, texts: Iterable[str]) -> Iterator[tuple[str, 
 def _names(text: str) -> list[str]:
     names = [name.strip() for name in text.split(",") if name.strip()]
     if len(names) < 2:
-        raise DefinitionError(f"--failover-set {text}: name at least two instances, A,B")
+        raise DefinitionError(f"--failover-set {text}: name at least two instances, such as A,B")
     return names
 
 

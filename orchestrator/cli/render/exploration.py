@@ -194,9 +194,13 @@ def extent(found: Exploration) -> str:
     counts = f"explored {size} to depth {found.depth}"
     if found.is_exhausted:
         return f"{counts}; exhausted"
-    whole = ("nothing is complete", "complete without a disturbance", "complete with up to one disturbance")
+    whole = (
+        "nothing is complete",
+        "all paths without a disturbance are complete",
+        "all paths with up to one disturbance are complete",
+    )
     number = found.disturbances
-    what = whole[number + 1] if number < 2 else f"complete with up to {number} disturbances"
+    what = whole[number + 1] if number < 2 else f"all paths with up to {number} disturbances are complete"
     return f"{counts}; not exhausted: {what}"
 
 

@@ -262,5 +262,5 @@ def simulated_account(tools: Tools, plan: ev.Plan) -> Account | None:
     try:
         return accounts(source, tools.clock, plan.services)
     except FailoverError as error:
-        say(f"the simulated world's account cannot be read: {error}")
+        say(f"the counts of the simulation cannot be read: {error}")
         return None

@@ -111,10 +111,10 @@ def _troubles(story: Story) -> Iterator[str]:
     for strike in story.strikes:
         where = f"{strike.near}, call {strike.at}" if strike.near else f"instant {strike.at}"
         yield f"at {where}: {strike.kind}"
-    yield from (f"not reported: {one.field} of {one.reading}" for one in story.omissions)
-    yield from (f"lags behind: {lag.site}, by {lag.seconds:g}s" for lag in story.lags)
-    yield from (f"slow: {slow.site}, {slow.reading or 'any call'}, by {slow.seconds:g}s" for slow in story.slow)
-    yield from (f"answers wrongly: {quirk.site}, {quirk.kind}" for quirk in story.quirks)
+    yield from (f"not reported: the field {one.field} of {one.reading}" for one in story.omissions)
+    yield from (f"{lag.site} lags by {lag.seconds:g}s" for lag in story.lags)
+    yield from (f"{slow.site} is slow by {slow.seconds:g}s: {slow.reading or 'any call'}" for slow in story.slow)
+    yield from (f"{quirk.site} gives wrong answers: {quirk.kind}" for quirk in story.quirks)
 
 
 def _show_all(request: SimulationRequest, figures: Figures, seconds: float) -> None:
