@@ -51,7 +51,7 @@ def test_the_plan_before_the_question(shell: Shell, inventory: str) -> None:
     assert rows[:2] == [ODD, NAMES[0]]
     assert sorted(rows) == NAMES
     assert text.count("prepared now, and a decision is needed: 1-01-01") == 1
-    assert re.search(rf"^  {NAMES[1]}: as {NAMES[0]}; \d+ messages in the queue now$", text, re.M)
+    assert re.search(rf"^  {NAMES[1]}: the same as {NAMES[0]}; \d+ messages in the queue now$", text, re.M)
     assert "more service" not in text
 
 

@@ -252,7 +252,7 @@ def test_a_forged_word(office: Office) -> None:
 
     ended = office.does("ann", *QUIET, meanwhile=[forge])
     assert (ended.code, office.shell.roles("Risk_VPN")) == (3, ("active", "standby"))
-    assert "does not count: bob on bobs-laptop" in ended.out
+    assert "the answer of bob on bobs-laptop at " in ended.out
     assert "the answer is not signed" in ended.out
 
 

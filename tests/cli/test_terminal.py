@@ -79,7 +79,7 @@ def test_what_is_asked_is_what_happens(bench: Bench) -> None:
     """Law: the question names what the command does; a restore moves nothing from the site that it brings back."""
     assert bench.here("controlled", "-i", str(bench.inventory), "--vpn", "V", "--yes").code == 0
     terminal = bench.terminal("restore", "--vpn", "V", "--site", "ny")
-    terminal.until("SIMULATED  Bring ny back for V, beside nj, now? [y/N, d for details]: ")
+    terminal.until("SIMULATED  Bring ny back as the mate of nj for V now? [y/N, d for details]: ")
     terminal.type("n\n")
     assert terminal.end() == 3
 

@@ -259,7 +259,7 @@ def test_a_refusal_has_the_remedy_of_its_condition(runbook: str) -> None:
     bare = advised(a_lane(ev.Outcome.REFUSED, roles={"ny": A, "nj": S}), runbook="solace/controlled")
     assert bare == "Nothing was changed."
     silent = a_lane(ev.Outcome.REFUSED, roles={"ny": S}, remedy="check the power of nj")
-    assert "Otherwise check the power of nj, and run it again." in advised(silent)
+    assert "Otherwise check the power of nj, and run the command again." in advised(silent)
 
 
 def test_a_service_that_was_not_started() -> None:
