@@ -139,7 +139,7 @@ def test_what_was_not_judged(shell: Shell, own: str, command: str, as_json: bool
     assert ended.code == 4
     assert "promises 1-4 were not judged: the model does not know what these commands do" in ended.out
     assert "read-write, read-only" in ended.out
-    assert "no promise broken" not in ended.out
+    assert "no promise is broken" not in ended.out
 
 
 HALF = """\

@@ -197,7 +197,7 @@ def test_what_can_be_named() -> None:
     """Law: a family in a file stands for all of its runbooks; what is not there is refused with what is."""
     assert kinds_named(["redis"]) == kinds_of("redis")
     assert kinds_named(["redis/controlled", "amps/restore"]) == ("redis/controlled", "amps/restore")
-    with pytest.raises(DefinitionError, match="no such runbook"):
+    with pytest.raises(DefinitionError, match="no simulated runbook"):
         kinds_named(["redis/controled"])
-    with pytest.raises(DefinitionError, match="no such runbook"):
+    with pytest.raises(DefinitionError, match="no simulated runbook"):
         kinds_named(["mysql/controlled"])

@@ -56,7 +56,7 @@ def test_a_guard_that_finds_both_active(night: Night) -> None:
     assert both["until"] is not None
     # From the fail-over's last reading of the mate as standby to the guard's first of this site as standby.
     assert both["at_least_seconds"] <= both_active_s(night.tally()) <= both["at_most_seconds"]
-    assert f", at most {both['at_most_seconds']:.1f}s; over by {both['until']}" in lines[began]
+    assert f", at most {both['at_most_seconds']:.1f}s; ended by {both['until']}" in lines[began]
 
 
 def test_it_is_said_the_moment_it_is_read(night: Night) -> None:

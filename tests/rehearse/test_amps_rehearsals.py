@@ -59,7 +59,7 @@ def test_every_kind(desk: Desk, kind: str, link: str) -> None:
     suffix = "-async" if link == "async" and kind != "restore" else ""
     assert f"SIMULATED  amps/{kind}{suffix}: " in ended.out
     # A loss across async links gives messages up, also the one that a return follows.
-    assert "account: 0 messages lost" in ended.out or (link == "async" and kind != "controlled")
+    assert "counted: 0 messages lost" in ended.out or (link == "async" and kind != "controlled")
     assert ("both instances never let clients in at the same time" in ended.out) is (link == "async")
     assert desk.pair.heard == []
     assert not (desk.shell.state / "journal.sqlite").exists()

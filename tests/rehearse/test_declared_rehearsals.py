@@ -100,4 +100,4 @@ def test_the_drill(shell: Shell, tmp_path: Path) -> None:
     """Law: the drill for families in a file fits each of them."""
     ended = rehearse(shell, tmp_path, "redis", "controlled", "--drill", "link-lost")
     assert ended.code == 5, (ended.out, ended.err[-2_000:])
-    assert "will go wrong: act ny: link down 3m" in ended.err
+    assert "this fault will happen: act ny: link down 3m" in ended.err

@@ -241,7 +241,7 @@ def test_it_cannot_be_gone_on_with_otherwise(shell: Shell) -> None:
     )
     assert "failover resume" not in ended.out + ended.err
     assert "failover abort" not in ended.out + ended.err
-    assert "its record was deleted" not in rehearse(shell, "controlled").out
+    assert "record was deleted" not in rehearse(shell, "controlled").out
 
 
 def test_it_can_be_gone_on_with_when_kept(shell: Shell) -> None:
