@@ -220,9 +220,9 @@ def test_two_closed_instances_are_no_return(pair: AmpsPair) -> None:
     """Law: where no instance lets clients in, a return is refused, and the sentence says what does lead out."""
     pair.ny.one("transports")["is_enabled"] = "0"
     pair.nj.one("transports")["is_enabled"] = "0"
-    outcome, why = ended(pair.lead("amps/restore"))
-    assert (outcome, pair.heard) == (Outcome.REFUSED, [])
-    assert "choose one and enable its client transports" in why
+    report = pair.lead("amps/restore")
+    assert (ended(report)[0], pair.heard) == (Outcome.REFUSED, [])
+    assert "choose one and enable its client transports" in report.lanes[0].remedy
 
 
 def test_proxied_transfer_needs_a_person(pair: AmpsPair) -> None:

@@ -155,7 +155,7 @@ def test_the_story_is_told_in_the_words_of_the_family(walk: Walk) -> None:
     assert story(found)[1:] == [
         "read source transports (open, not closed); target transports (not open, closed); target clients (count "
         "0); target links (connected, sync, configured sync, behind s 0.0, keeping up); source queues "
-        "(owned 10, proxied no); target queues (owned 0, proxied no): step paired is done, step close begins",
+        "(owned 10, not proxied); target queues (owned 0, not proxied): step paired is done, step close begins",
         "read target transports (not open, closed): set_client_transports disabled at the source is to be sent",
         "set_client_transports at the source: obeyed",
         "read source transports (not open, closed): step close is done, step clients-gone begins",
@@ -164,7 +164,7 @@ def test_the_story_is_told_in_the_words_of_the_family(walk: Walk) -> None:
         "the mate of the source catches up",
         "read source links (connected, sync, configured sync, behind s 0.0, keeping up); source clients "
         "(count 0): step caught-up is done, step open begins",
-        "read source transports (not open, closed); source clients (count 0); source links (connected yes, sync, "
+        "read source transports (not open, closed); source clients (count 0); source links (connected, sync, "
         "configured sync, behind s 0.0, keeping up): set_client_transports enabled at the target is to be sent",
         "set_client_transports at the target: obeyed: the point of no return is passed",
         "read target transports (open, not closed): step open is done, it ends done",

@@ -129,8 +129,8 @@ LINTED: Mapping[str, Mistake] = {
     ),
     "the link is not read again": Mistake(
         "redis/uncontrolled",
-        "where: {linked: false}, say: the target hears from the failed server again",
-        "where: {follows: true}, say: the target is not a replica",
+        "where: {linked: false}\n        say: the target hears from the failed server again",
+        "where: {follows: true}\n        say: the target is not a replica",
         "link-not-read",
     ),
     "a reading of two managers": Mistake(

@@ -36,7 +36,10 @@ def _print(verdict: Verdict, *, as_json: bool) -> None:
         return
     marker = "SIMULATED  " if verdict.simulated else ""
     by = {"unsigned": "unsigned", "signed": "signed by key ", "not checked": "signature not checked, made by key "}
-    found = verdict.problem or f"{counted(verdict.records, 'record')}, unbroken, {by[verdict.signature]}{verdict.key}"
+    found = (
+        verdict.problem.removeprefix(f"{verdict.what}: ")
+        or f"{counted(verdict.records, 'record')}, unbroken, {by[verdict.signature]}{verdict.key}"
+    )
     show(f"{marker}{verdict.what}: {found}")
     if head is not None and not verdict.problem:
         show(f"    head {head}")
