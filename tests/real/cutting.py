@@ -7,6 +7,8 @@ import re
 from collections.abc import Callable
 from pathlib import Path
 
+import yaml
+
 from tests.real.commands import ROOT, Operator
 from tests.real.relay import Relay
 
@@ -22,11 +24,14 @@ def impatient(folder: Path, name: str) -> str:
     return str(copy)
 
 
-def cut_in_drain(pair: Operator, way: Relay, words: list[str], *, seed: int, closing: int = 2) -> tuple[int, str]:
-    """Run a move, and cut ``way`` once the step ``closing`` has closed its source; the exit code, and what was said.
+def cut_in_drain(pair: Operator, way: Relay, words: list[str], *, seed: int) -> tuple[int, str]:
+    """Run a move by the runbook that ``words`` name, and cut ``way`` once the step before the drain has closed the source.
+    The exit code, and what was said.
 
     What was written last is on its way for ``SLOW_S`` then, so the target cannot have it.
     """
+    steps = yaml.safe_load(Path(words[words.index("--runbook") + 1]).read_text())["steps"]
+    closing = [step["id"] for step in steps].index("drain")
     way.delay_s = SLOW_S
     code, said = cut_after(pair, way.cut, words, seed=seed, line=rf"\[{closing}/\d+\] done")
     way.delay_s = 0.0

@@ -24,7 +24,7 @@ def moved(pair: Pair, load: Load, seed: int, *answer: str) -> tuple[int, str]:
     """A controlled move from ny under load, whose link is lost."""
     load.goes_on(50)
     words = ["controlled", "--service", "ORDERS", "--yes", "--runbook", impatient(pair.folder, "nats/controlled")]
-    return cut_in_drain(pair, pair.way, [*words, *answer], seed=seed, closing=3)
+    return cut_in_drain(pair, pair.way, [*words, *answer], seed=seed)
 
 
 LONG = [pytest.param(one, marks=pytest.mark.long) for one in range(1, 26)]

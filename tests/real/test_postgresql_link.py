@@ -30,7 +30,7 @@ def test_rolled_back(pair: Pair, seed: int) -> None:
         load.goes_on(50)
         words = ["controlled", "--service", "shop", "--from", "ny", "--yes"]
         words += ["--runbook", impatient(pair.folder, "postgresql/controlled")]
-        code, text = cut_in_drain(pair, pair.ways["ny"], words, seed=seed, closing=6)
+        code, text = cut_in_drain(pair, pair.ways["ny"], words, seed=seed)
         assert code == 5, text
         load.goes_on()
         pair.ways["ny"].heal()
@@ -49,7 +49,7 @@ def test_escalated(seed: int) -> None:
             load.goes_on(50)
             words = ["controlled", "--service", "shop", "--from", "ny", "--yes", "--on-bridge-loss", "escalate"]
             words += ["--runbook", impatient(pair.folder, "postgresql/controlled")]
-            code, text = cut_in_drain(pair, pair.ways["ny"], words, seed=seed, closing=6)
+            code, text = cut_in_drain(pair, pair.ways["ny"], words, seed=seed)
             pair.ways["ny"].heal()
             assert code == 9, text
             load.goes_on()

@@ -28,7 +28,7 @@ def moved(pair: Pair, load: Load, seed: int, *answer: str) -> tuple[int, str]:
     load.goes_on(50)
     words = ["controlled", "--service", "orders", "--from", "ny", "--yes"]
     words += ["--runbook", impatient(pair.folder, "rabbitmq/controlled")]
-    return cut_in_drain(pair, pair.ways["ny"], [*words, *answer], seed=seed, closing=4)
+    return cut_in_drain(pair, pair.ways["ny"], [*words, *answer], seed=seed)
 
 
 @pytest.mark.parametrize("seed", SEEDS)

@@ -37,7 +37,7 @@ def moved(pair: Pair, load: Load, seed: int, *answer: str) -> tuple[int, str]:
     """A controlled move from ny under load, whose link is lost."""
     load.goes_on(50)
     words = ["controlled", "--service", "cache", "--yes", "--runbook", impatient(pair.folder, "redis/controlled")]
-    code, text = cut_in_drain(pair, pair.ways["ny"], [*words, *answer], seed=seed, closing=4)
+    code, text = cut_in_drain(pair, pair.ways["ny"], [*words, *answer], seed=seed)
     pair.ways["ny"].heal()
     load.goes_on()
     return code, text
