@@ -25,8 +25,9 @@ def impatient(folder: Path, name: str) -> str:
 
 
 def cut_in_drain(pair: Operator, way: Relay, words: list[str], *, seed: int) -> tuple[int, str]:
-    """Run a move by the runbook that ``words`` name, and cut ``way`` once the step before the drain has closed the source.
-    The exit code, and what was said.
+    """Run a move by the runbook that ``words`` name, and cut ``way`` once the source was closed by the step
+    before the drain.
+    Returns the exit code, and what was said.
 
     What was written last is on its way for ``SLOW_S`` then, so the target cannot have it.
     """
