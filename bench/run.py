@@ -21,7 +21,9 @@ def main(arguments: Sequence[str]) -> int:
     known = names(Path(__file__).parent)
     parser = argparse.ArgumentParser(prog="make bench", description="Print figures, measured on this machine now.")
     parser.add_argument("names", nargs="*", metavar="NAME", help=f"which ones (default: all): {', '.join(known)}")
-    parser.add_argument("--rows", type=int, metavar="N", help="how much data, for those that are made for any size")
+    parser.add_argument(
+        "--rows", type=int, metavar="N", help="the number of rows, for measurements that can use any number"
+    )
     parser.add_argument("--list", action="store_true", help="only list them")
     given = parser.parse_args(arguments)
     strangers = sorted(set(given.names) - set(known))

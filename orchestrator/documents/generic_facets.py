@@ -166,7 +166,7 @@ def _manager_step(side: str) -> dict[str, Any]:
         "only_if": [{"on": side, "reading": OTHER_MANAGER, "where": {OTHER_MANAGER: ["acts", "unknown"]}}],
         "ask": {
             "gate": MANAGER_GATE,
-            "text": f"Another manager may act at the {side}, or it is unknown whether one may. That manager could start"
+            "text": f"Another manager is active at the {side}, or the program cannot read whether one is. It could start"
             f" or stop service there during the move. Pause it first. accept ({MANAGER_OPTION} 'why, and who decided"
             " it'): move anyway.",
             "choices": ["accept", "stop"],

@@ -3,8 +3,8 @@ service.
 
 A fence or an interface is one thing for all services of a site. A service that shuts it relies on it afterwards, often
 for days after the run has ended, until a restore. A service that opens it must know that no other service relies on it.
-Both are decided in one transaction of the journal. So of two processes, one gets its claim and the other gets an
-answer.
+Both are decided in one transaction of the journal. So of two processes, one gets its claim, and the
+other gets the answer which service is in its way.
 
 Limits: two journals that know nothing of each other, and people at the devices.
 """

@@ -242,7 +242,7 @@ class Ages(NamedTuple):
             return cls()
         effect = (step.settle, step.within) if step.do is not None else ()
         each = step.for_each is not None
-        # Nothing is decided in advance here, so ``wait_at_most`` bounds only rules that wait unattended.
+        # The exploration gives no answers in advance. So ``wait_at_most`` matters only if the unattended choice is wait.
         rules = [rule for rule in (step.when_guard_breaks, step.when_stalled) if rule is not None]
         waits = [rule.wait_at_most for rule in rules if rule.unattended == "wait"]
         return cls(

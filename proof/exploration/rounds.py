@@ -12,7 +12,7 @@ from orchestrator.model.readings import Reachability
 from orchestrator.model.runbook import Side
 from proof.exploration.family import SIDE_NAMES, E, Family, P
 
-# The moment of every reading, in seconds. A lane in canonical form has this moment as its present.
+# The moment of every reading, in seconds. The present time of a lane in canonical form is this moment.
 NOW = 1_000_000_000.0
 
 Ask = tuple[Side, str]

@@ -1,6 +1,6 @@
 """The ways from a state: everything that may happen next, caused by the model, devices, people or a kill.
 
-In the first way of each kind, nothing goes wrong. A way must never be omitted because it ends badly.
+The first outcome of each kind of action is success. A way must never be omitted because it ends badly.
 """
 
 from __future__ import annotations

@@ -66,7 +66,8 @@ class Edition:
     # Long tables repeat header and rule, with or without paging (docs/sources/solace.md, 3.1). Assumption: after this
     # many rows.
     header_every: int = 20
-    # Commands that ask before they act (docs/sources/solace.md, 3.1). Assumption: completing a transaction does not ask.
+    # Commands that ask before they act (docs/sources/solace.md, 3.1). Assumption: the commands that complete a
+    # transaction do not ask.
     asks: frozenset[str] = frozenset({"service msg-backbone shutdown"})
     # Assumption: the answer to a question is a line. With "key" the first key is the answer, and an Enter after it is an
     # empty line.

@@ -1,7 +1,7 @@
 """The interface of one simulated Solace node, for the in-process adapter and for the lab's CLI.
 
-The world implements this interface. Values are those that a real node knows about itself. ``None`` is the ``-`` of the
-CLI's tables: "not applicable on this side".
+The simulated pair of sites implements this interface. Values are those that a real node knows about itself. ``None`` is
+the ``-`` of the CLI's tables: "not applicable on this side".
 """
 
 from __future__ import annotations

@@ -96,7 +96,9 @@ def test_a_move_is_refused_until_it_is_accepted(tmp_path: Path) -> None:
     go. Status and check name the manager."""
     counters = a_pair(tmp_path, manager="Patroni")
     code, text = counters.run("controlled", "--service", "one", "--yes")
-    assert (code, "Another manager may act at the source" in text, "Pause it first" in text) == (3, True, True), text
+    assert (code, "Another manager is active at the source" in text, "Pause it first" in text) == (3, True, True), (
+        text
+    )
     assert "--accept-manager" in text
     assert counters.role("ny") == "primary"
     code, text = counters.run("status")

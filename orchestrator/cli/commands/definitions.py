@@ -77,8 +77,8 @@ def lint_runbook(
     """Check a runbook. Exit code 2 if it cannot be read, 4 if it has an error.
 
     It checks the file, and then explores the runbook for a few seconds. It prints the shortest way to each broken promise
-    step by step, and how much was explored. If no model of a pair knows a word of the runbook, it names the word and
-    explores nothing.
+    step by step, and how much was explored. If the runbook uses a reading or action that no simulated pair has, the
+    command names it and explores nothing.
 
     \b
     Examples:

@@ -27,7 +27,7 @@ def simulate(
         ),
     ] = None,
     shrink: Annotated[
-        bool, typer.Option("--shrink", help="Remove faults from a failing run as long as the run still fails.")
+        bool, typer.Option("--shrink", help="Find fewer faults that still make a failing run fail.")
     ] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON for machines, one value on each line.")] = False,
 ) -> None:

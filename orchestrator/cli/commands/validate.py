@@ -91,7 +91,9 @@ def validate(
     intended: Annotated[
         list[str] | None,
         typer.Option(
-            "--intended", metavar="INSTANCE", help="For suggestions: only this instance is asymmetric on purpose."
+            "--intended",
+            metavar="INSTANCE",
+            help="Suggest changes for the other instances only: this instance differs on purpose.",
         ),
     ] = None,
     rolling_plan: Annotated[

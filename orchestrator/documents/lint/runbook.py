@@ -235,7 +235,7 @@ def _gate_names(runbook: Runbook) -> Iterator[Diagnostic]:
 
 def _gates(step: Step, path: Path, *, is_after: bool) -> Iterator[Diagnostic]:
     for gate in _gates_of(step, path):
-        # Revert concerns the whole lane, so a decision on one item cannot offer it. An unattended run can revert.
+        # A rollback is for all items of the lane, so it is no choice for one item. An unattended run can roll back.
         legal = (*gate.choices, *ALWAYS_LEGAL, *(("revert",) if gate.path[-1] == "decide" else ()))
         if gate.unattended not in legal:
             sentence = f"gate {gate.name} has `unattended: {gate.unattended}`, which is not one of its choices"

@@ -62,7 +62,7 @@ class GenericDraw:
             (name, field) for name, reading in file.readings.items() for field in reading.fields
         ]
         self.calls: Sequence[str] = sorted({action for one in runbooks.values() for action in _actions(one)}) or ["-"]
-        # The actions that the world has to obey. A fence plan's command is outside of the world.
+        # The actions that the world has to obey. The simulated pair does not execute the command of a fence plan.
         self._told = [name for name in self.calls if name in file.actions] or sorted(file.actions)
         self._parted = [name for name in file.closing if file.actions[name].parts > 1]
         self.slow_readings: Sequence[str] = [*file.readings, *self.calls]
