@@ -56,6 +56,7 @@ _NEW_ATTEMPT: Mapping[str, Any] = {
     "is_waiting": False,
     "claimed": frozenset(),
     "failure": "",
+    "remedy": "",
 }
 
 
@@ -81,6 +82,8 @@ def _lane_resumed(lane: Lane, event: ev.LaneResumed, at: float) -> Lane:
     status = _move(lane, f"resume_{lane.came_from}") if lane.ended else lane.status
     failed = lane.stage is Stage.FAILED
     kept: dict[str, Any] = {"guard_broke_at": None if lane.guard_broke_at is None else at}
+    if status == "reverting":
+        kept["remedy"] = lane.remedy
     if not failed and not lane.ended:
         kept["gates"] = lane.gates
     resumed = _enter(
@@ -238,9 +241,8 @@ def _step_done(lane: Lane, event: ev.StepDone, at: float) -> Lane:
 
 
 def _step_failed(lane: Lane, event: ev.StepFailed, at: float) -> Lane:
-    return _enter(
-        lane, Stage.FAILED, at, failure=event.why, remedy=event.remedy, failure_unknown=event.unknown, gates=()
-    )
+    remedy = lane.remedy if event.undo else event.remedy
+    return _enter(lane, Stage.FAILED, at, failure=event.why, remedy=remedy, failure_unknown=event.unknown, gates=())
 
 
 def _step_retried(lane: Lane, event: ev.StepRetried, at: float) -> Lane:
@@ -320,7 +322,8 @@ def _undo_done(lane: Lane, event: ev.UndoDone, at: float) -> Lane:
 
 
 def _next_undo(lane: Lane, at: float, undo: tuple[str, ...]) -> Lane:
-    return _enter(lane, Stage.REQUIRE, at, step_at=at, undo=undo, intents=(), attempts_from=0, **_NEW_ATTEMPT)
+    fresh = {**_NEW_ATTEMPT, "remedy": lane.remedy}  # the remedy of what is rolled back
+    return _enter(lane, Stage.REQUIRE, at, step_at=at, undo=undo, intents=(), attempts_from=0, **fresh)
 
 
 def _lane_ended(lane: Lane, event: ev.LaneEnded, at: float) -> Lane:

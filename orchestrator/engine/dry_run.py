@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from typing import TypeVar
 
 from orchestrator.clock import Clock
-from orchestrator.core.decide.evaluate import Verdict, judge_one, what_is_wrong
+from orchestrator.core.decide.evaluate import Verdict, judge_one, remedy_of, what_is_wrong
 from orchestrator.core.decide.for_each import listed
 from orchestrator.core.decide.foresee import foreseen, guard_broken_now, unanswered
 from orchestrator.core.drain_estimate import number_left
@@ -267,7 +267,10 @@ class _Layout:
         for check in step.never:
             if judge_one(self.plan, self.service, check).holds:
                 why = what_is_wrong(self.plan, self.service, check)
-                yield CheckNow(self.plan.site_name(check.on), why, holds=False, later=False, phase="work")
+                remedy = remedy_of(self.plan, self.service, check)
+                yield CheckNow(
+                    self.plan.site_name(check.on), why, holds=False, later=False, phase="work", remedy=remedy
+                )
 
     def _ahead(self, check: Check, phase: Phase) -> CheckNow:
         site = self.plan.site_name(check.on)

@@ -22,8 +22,8 @@ _REMEDIES = {
     "HostKeyRejected": "compare the fingerprint at the console of {site} before you trust it",
     "NotServing": "check the redundancy of {site}, because none of its nodes that answered serves",
     "NoSuchService": "compare the name in the inventory with the names of the services at {site}",
-    "UnreadableReply": "compare the version of the product at {site} with the versions in the documents",
 }
+_OTHER = "run the command again with -vv: it shows what was sent to {site}, and the answer"
 
 
 class Failure(BaseModel):
@@ -38,8 +38,8 @@ class Failure(BaseModel):
     excerpt: str = ""
 
     def remedy(self, site: str) -> str:
-        """What an operator does about it, for a failure of ``site``. Empty if its kind alone does not say that."""
-        return _REMEDIES.get(self.kind, "").format(site=site)
+        """What an operator does about it, for a failure of ``site``."""
+        return _REMEDIES.get(self.kind, _OTHER).format(site=site)
 
     @classmethod
     def of(cls, error: AdapterError) -> Failure:

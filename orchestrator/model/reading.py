@@ -276,30 +276,42 @@ def _in_words(name: str, value: object) -> str:
     return f"{name.replace('_', ' ')} {_wanted(value)}"
 
 
-# The third person of verbs that names of readings start with. Of another verb, "not" stands before it.
+# The third person of verbs that names of readings start with.
 _VERBS = {
     f"{base}s": base
     for base in ("answer", "follow", "hold", "keep", "lead", "reject", "save", "serve", "take", "wait", "write")
 } | {"has": "have", "knows": "know", "retries": "retry"}
-_ENDS = frozenset({"active", "available", "bound", "connected", "eligible", "open", "running", "up"})
+_ADJECTIVES = frozenset(
+    {"active", "bound", "clean", "empty", "gone", "heard", "known", "open", "present", "running", "serving"}
+    | {"standby", "sync", "up", "waiting"}
+)
+_DENIES = frozenset({"no", "none", "not", "nothing", "never"})
 # The program's own reading of a site that may be lost.
 _IRREGULAR = {"role_known": ("reports its role", "does not report its role")}
 
 
 def yes_or_no(name: str, value: bool) -> str:
-    """A field that is true or false, as a predicate: ``bridge up``, ``bridge not up``, ``does not serve``."""
+    """A field that is true or false, as a predicate: ``bridge up``, ``bridge not up``, ``does not serve``. A name whose
+    grammar is not known has ``yes`` or ``no`` behind it."""
     if name in _IRREGULAR:
         return _IRREGULAR[name][not value]
-    first, *rest = name.split("_")
-    if value:
-        return " ".join([first, *rest])
-    if first in _VERBS:
-        return " ".join(["does not", _VERBS[first], *rest])
-    if first in ("is", "can"):
-        return " ".join([first, "not", *rest]).replace("can not", "cannot")
-    if rest and rest[-1] in _ENDS and not first.endswith("ing"):
-        return " ".join([first, *rest[:-1], "not", rest[-1]])
-    return " ".join(["not", first, *rest])
+    words = name.split("_")
+    first, rest, last = words[0], words[1:], words[-1]
+    denied = ""
+    if _DENIES.isdisjoint(words):
+        if first in _VERBS:
+            denied = " ".join(["does not", _VERBS[first], *rest])
+        elif first in ("is", "can") and rest:
+            denied = " ".join([{"is": "is not", "can": "cannot"}[first], *rest])
+        elif not rest and (first in _ADJECTIVES or first.endswith(("ed", "able", "ible"))):
+            denied = f"not {first}"
+        elif rest and first.endswith(("ed", "ing", "caught", "kept")):
+            denied = " ".join(["not", *words]) if last == "up" else ""
+        elif rest and (last in _ADJECTIVES or last.endswith(("able", "ible"))):
+            denied = " ".join([*words[:-1], "not", last])
+    if not denied:
+        return f"{' '.join(words)} {'yes' if value else 'no'}"
+    return " ".join(words) if value else denied
 
 
 def _wanted(value: object) -> str:

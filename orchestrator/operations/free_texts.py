@@ -13,7 +13,20 @@ from typing import Any
 
 # Keys of events and requests whose texts come from devices, people and errors.
 FREE_TEXTS = frozenset(
-    {"detail", "evidence", "excerpt", "note", "output", "reason", "reasons", "sent", "skipped", "text", "why"}
+    {
+        "detail",
+        "evidence",
+        "excerpt",
+        "note",
+        "output",
+        "reason",
+        "reasons",
+        "remedy",
+        "sent",
+        "skipped",
+        "text",
+        "why",
+    }
 )
 
 Scrub = Callable[[str], str]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 
 from orchestrator.characters import typed
@@ -113,8 +112,8 @@ def _after_repair(report: RunReport, lane: LaneReport, it: str) -> str:
 
 
 def _after_revert(report: RunReport, lane: LaneReport) -> str:
-    remedy = _with_names(lane.remedy, SERVICE=typed(lane.service), SOURCE=report.source, TARGET=report.target)
-    again = f"{_sentence(remedy or 'fix the cause, and check with `failover status`')} Then run the command again."
+    cause = lane.remedy or "fix the cause, and check with `failover status`"
+    again = f"{_sentence(cause)} If the service still has to move, run the command again."
     if report.runbook.partition("/")[2] == "suspend" and lane.suspended.get(report.target) is False:
         return (
             f"Replication is not suspended. Publishers are refused when the replication queue of {report.target} is "
@@ -161,7 +160,6 @@ def after_refusal(runbook: str, source: str, target: str, lane: Stood, *, why: s
     kind = runbook.partition("/")[2]
     is_move = kind.startswith(_PLANNED)
     it = typed(lane.service)
-    remedy = _with_names(lane.remedy, SERVICE=it, SOURCE=source, TARGET=target)
     own = _of_family(runbook)
     said = "" if own is None else own.after_refusal(kind, source, target, lane, it)
     if said:
@@ -184,12 +182,12 @@ def after_refusal(runbook: str, source: str, target: str, lane: Stood, *, why: s
     if is_move and standing == (Role.STANDBY, None):
         return (
             f"Nothing was changed. Check with `failover status`: if {target} is active already, there is nothing to do. "
-            f"Otherwise {remedy or 'fix the cause'}, and run the command again."
+            f"Otherwise {lane.remedy or 'fix the cause'}, and run the command again."
         )
     if "`failover " in why:
         return "Nothing was changed."
-    if remedy:
-        return f"Nothing was changed. {_sentence(remedy)}"
+    if lane.remedy:
+        return f"Nothing was changed. {_sentence(lane.remedy)}"
     if kind.startswith("failback"):
         return (
             f"Nothing was changed. If {target} was not restored after its failure, restore it: `failover restore {it} "
@@ -201,11 +199,6 @@ def after_refusal(runbook: str, source: str, target: str, lane: Stood, *, why: s
 
 def _sentence(remedy: str) -> str:
     return f"{remedy[0].upper()}{remedy[1:]}."
-
-
-def _with_names(remedy: str, **names: str) -> str:
-    """A remedy of a runbook, with the names of this run in place of the words in capitals."""
-    return re.sub("|".join(rf"\b{word}\b" for word in names), lambda found: names[found[0]], remedy)
 
 
 def _repair(

@@ -222,7 +222,7 @@ def test_two_closed_instances_are_no_return(pair: AmpsPair) -> None:
     pair.nj.one("transports")["is_enabled"] = "0"
     report = pair.lead("amps/restore")
     assert (ended(report)[0], pair.heard) == (Outcome.REFUSED, [])
-    assert "choose one and enable its client transports" in report.lanes[0].remedy
+    assert "instance that served last. Only that instance may have all messages" in report.lanes[0].remedy
 
 
 def test_proxied_transfer_needs_a_person(pair: AmpsPair) -> None:

@@ -57,7 +57,7 @@ def test_another_inventory_does_not_drop_it(office: Office) -> None:
     assert needed(office, "controlled", *RISK) == 2
     assert needed(office, "controlled", "--vpn", "Trading_VPN", *own) == 0
     said = office.does("ann", "controlled", *RISK, *own, "--dry-run").out
-    assert "had an approval policy that this inventory does not have: 2 people have to agree" in said
+    assert "had an approval policy that this inventory does not have; 2 people have to agree" in said
     assert run(office, *RISK, *own) == 3
     refused = office.does("ann", "controlled", *RISK, *own, "--yes", "--break-glass", "hurry")
     assert (refused.code, "does not allow" in refused.complaint) == (2, True)

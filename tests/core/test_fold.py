@@ -277,3 +277,17 @@ def test_a_plan_reads_back_as_it_was() -> None:
         }
     )
     assert ev.event_from_json(created(plan).model_dump_json()) == created(plan)
+
+
+def test_a_remedy_belongs_to_the_failure_of_now() -> None:
+    """A retry, a resume and the next step forget the remedy of a failure. What is rolled back keeps it, also if the
+    rollback itself fails."""
+    failed = ev.StepFailed(step="demote", why="the bridge is down", remedy="start the bridge")
+    lane = fold_lane(a_lane(step=1), failed, T0)
+    assert lane.remedy == "start the bridge"
+    for event in (ev.StepRetried(step="demote"), ev.LaneResumed(by="ann"), ev.StepDone(step="demote")):
+        assert fold_lane(lane, event, T0).remedy == ""
+    reverted = ev.RevertStarted(why="the bridge is down", undo=("demote",))
+    undoing = ev.StepFailed(step="demote", why="no route", remedy="check the power of ny", undo=True)
+    rolling_back = fold_lane(lane, reverted, T0)
+    assert fold_lane(rolling_back, undoing, T0).remedy == "start the bridge"

@@ -154,7 +154,7 @@ def test_the_story_is_told_in_the_words_of_the_family(walk: Walk) -> None:
     (found,) = (one for one in walk(text, 0).found if one.rule == "queues-left")
     assert story(found)[1:] == [
         "read source transports (open, not closed); target transports (not open, closed); target clients (count "
-        "0); target links (connected, sync, configured sync, behind s 0.0, keeping up); source queues "
+        "0); target links (connected, sync, configured sync yes, behind s 0.0, keeping up); source queues "
         "(owned 10, not proxied); target queues (owned 0, not proxied): step paired is done, step close begins",
         "read target transports (not open, closed): set_client_transports disabled at the source is to be sent",
         "set_client_transports at the source: obeyed",
@@ -162,10 +162,10 @@ def test_the_story_is_told_in_the_words_of_the_family(walk: Walk) -> None:
         "the last client of the source is gone",
         "read source clients (count 0): step clients-gone is done, step caught-up begins",
         "the mate of the source catches up",
-        "read source links (connected, sync, configured sync, behind s 0.0, keeping up); source clients "
+        "read source links (connected, sync, configured sync yes, behind s 0.0, keeping up); source clients "
         "(count 0): step caught-up is done, step open begins",
         "read source transports (not open, closed); source clients (count 0); source links (connected, sync, "
-        "configured sync, behind s 0.0, keeping up): set_client_transports enabled at the target is to be sent",
+        "configured sync yes, behind s 0.0, keeping up): set_client_transports enabled at the target is to be sent",
         "set_client_transports at the target: obeyed: the point of no return is passed",
         "read target transports (open, not closed): step open is done, it ends done",
         f"then {RULES['queues-left']}",

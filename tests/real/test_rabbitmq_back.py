@@ -85,7 +85,7 @@ def test_lost_and_back(pair: Pair) -> None:
     assert (code, "BOTH ACTIVE" in text) == (4, True), text
     waiting = int(re.findall(r"([\d,]+) messages", text)[0].replace(",", ""))  # the row of ny comes first
     code, text = pair.run("failback", *move)
-    assert (code, "so it is not restored" in text) == (3, True), text
+    assert (code, "so the restore is not complete" in text) == (3, True), text
     with pair.guarding("ny") as said:
         wait_for(lambda: pair.outcomes("rabbitmq/guard") == ["done"])
     assert "SO DOES ITS MATE" in said[0]

@@ -252,7 +252,7 @@ def test_a_fail_back_before_a_restore() -> None:
 @pytest.mark.parametrize("runbook", ["solace/controlled", "solace/failback", "redis/controlled", "solace/restore"])
 def test_a_refusal_has_the_remedy_of_its_condition(runbook: str) -> None:
     """Law: a refusal shows the remedy of the condition that failed. A refusal without one has no general remedy."""
-    remedy = "start the bridge, then run `failover restore SERVICE --site TARGET`"
+    remedy = "start the bridge, then run `failover restore Trading_VPN --site nj`"
     text = advised(a_lane(ev.Outcome.REFUSED, roles={"ny": A, "nj": S}, remedy=remedy), runbook=runbook)
     assert text == "Nothing was changed. Start the bridge, then run `failover restore Trading_VPN --site nj`."
     assert_can_be_typed(text)

@@ -124,7 +124,7 @@ def test_less_never_replaces_more(tmp_path: Path, runs: int, ranges: int) -> Non
     """Law: no run, fewer runs or fewer ranges leave what dry runs know as it is (D8)."""
     path = tmp_path / NAME
     path.write_bytes(encoded(forecast(25, 16)))
-    with pytest.raises(NotStarted, match="left as it is"):
+    with pytest.raises(NotStarted, match="not changed"):
         check_learns_more(path, forecast(runs, ranges))
     check_learns_more(path, forecast(25, 16))
     check_learns_more(tmp_path / "none.json", forecast(1, 0))

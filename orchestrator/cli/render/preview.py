@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import asdict
 from typing import get_args
 
-from orchestrator.cli.render.terminal import show, show_json
+from orchestrator.cli.render.terminal import redacted, show, show_json
 from orchestrator.engine.dry_run import CheckNow, LanePreview
 from orchestrator.engine.dry_run_lines import CommandAhead, Phase
 from orchestrator.operations.runs.preview import PlanPreview
@@ -66,7 +66,9 @@ def _result(found: PlanPreview) -> dict[str, object]:
         "exit_code": found.exit_code,
         "approvals_needed": plan.approval.needed if plan.approval else 0,
         "lanes": [
-            asdict(lane) | {"would_refuse": lane.would_refuse, "held_by_run": found.held.get(lane.service)}
+            asdict(lane)
+            | {"would_refuse": lane.would_refuse, "remedy": lane.remedy}
+            | {"held_by_run": found.held.get(lane.service)}
             for lane in found.lanes
         ],
         "last_checks": [f"{service}: {words}" for service, words in found.checks.items()],
@@ -105,10 +107,11 @@ def _whole(lane: LanePreview) -> Iterator[str]:
 
 def _shown(command: CommandAhead) -> str:
     """The command. A long reading is shortened, because some are scripts; a change is always shown in full."""
-    rest = len(command.typed) - _READING_LENGTH
+    text = redacted(command.typed)  # before a cut, which could leave a part of a secret
+    rest = len(text) - _READING_LENGTH
     if command.purpose != "read" or rest <= _READING_LENGTH:
-        return command.typed
-    return f"{command.typed[:_READING_LENGTH]} … ({rest} more characters, shown by --json)"
+        return text
+    return f"{text[:_READING_LENGTH]} … ({rest} more characters, shown by --json)"
 
 
 def _word(command: CommandAhead) -> str:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
+from orchestrator.characters import typed
 from orchestrator.core.decide.decision import ClaimSite, Next, Observe, emit
 from orchestrator.core.drain_estimate import value_elsewhere
 from orchestrator.core.run import Intent, Lane, Stage
@@ -111,7 +113,13 @@ def judge_one(plan: ev.Plan, lane: Lane, check: Check) -> Verdict:
         found += f"; {plan.site_name(other.on)}: {value or f'{other.reading} is unknown'}"
     perhaps = "perhaps " if holds is None else ""
     why = f"{site}: {perhaps}{check.say} ({found})" if check.say else f"{site}: {found}"
-    return Verdict(holds, why, remedy=check.remedy)
+    return Verdict(holds, why, remedy=remedy_of(plan, lane, check))
+
+
+def remedy_of(plan: ev.Plan, lane: Lane, check: Check) -> str:
+    """What an operator does if the check does not hold, with names in place of the words in capitals."""
+    names = {"SERVICE": typed(lane.service), "SOURCE": plan.source, "TARGET": plan.target}
+    return re.sub("|".join(rf"\b{word}\b" for word in names), lambda found: names[found[0]], check.remedy)
 
 
 def what_is_wrong(plan: ev.Plan, lane: Lane, check: Check) -> str:

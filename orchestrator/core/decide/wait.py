@@ -11,6 +11,7 @@ from orchestrator.core.decide.evaluate import (
     observe,
     patience,
     poll_again,
+    remedy_of,
     what_is_wrong,
 )
 from orchestrator.core.decide.gates import answer, opened, with_questions
@@ -60,7 +61,9 @@ def wait(plan: ev.Plan, lane: Lane, step: Step, now: float, attended: bool) -> N
         return Next(requests=(request,))
     wrong = next((check for check in step.never if judge(plan, lane, (check,)).holds), None)
     if wrong is not None:
-        return emit(ev.StepFailed(step=step.id, why=what_is_wrong(plan, lane, wrong), remedy=wrong.remedy))
+        return emit(
+            ev.StepFailed(step=step.id, why=what_is_wrong(plan, lane, wrong), remedy=remedy_of(plan, lane, wrong))
+        )
     guard = judge(plan, lane, step.guard)
     if not guard.holds:
         return guard_broken(plan, lane, step, guard, request, now=now, attended=attended)

@@ -35,7 +35,9 @@ _COUNTED: Mapping[Facet | None, str] = {
     Facet.MARK: "the data that a site has issued",
     Facet.REACHED: "the data that has arrived",
 }
-_SECRET = re.compile(r"(?:^|_)(?:password|passphrase|secret|token)$")
+_SECRET = re.compile(
+    r"(?:^|_)(?:passwords?|passwd|pwd|passphrase|secrets?|tokens?|credentials?|api_?key|private_key)$"
+)
 _CHANGES = re.compile(
     r"\b(insert\s+into|update\s+\w+\s+set|delete\s+from|alter\s|create\s|drop\s|truncate\s|pg_promote|pg_terminate_backend)",
     re.IGNORECASE,
