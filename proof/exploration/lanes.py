@@ -321,6 +321,7 @@ def _canonical(lane: Lane, now: float, ages: Ages, *, is_asking: bool) -> Lane:
             for place, ruling in sorted(lane.rulings.items())
         },
         failure="" if not lane.failure else "a reason",
+        remedy="",  # a text for people: no decision depends on it
         turning="" if not lane.turning else "a reason",
         expired=0,
         seen_took=0.0,

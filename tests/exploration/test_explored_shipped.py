@@ -11,6 +11,7 @@ from orchestrator.documents.loader import load_runbook
 from orchestrator.documents.shipped import shipped_runbooks
 from orchestrator.family.contract import ActionSpec
 from orchestrator.model.events import Outcome
+from orchestrator.model.outcome import Failure
 from proof.exploration.search import explore
 from proof.exploration.story import story
 
@@ -54,3 +55,12 @@ def test_a_shipped_runbook_is_explored_clean(name: str, bound: int, actions: Map
     assert name.startswith(found.family)
     if name.endswith(PLANNED):
         assert {"reverted", "escalated", "stuck"} <= set(found.ends)
+
+
+def test_a_remedy_makes_no_more_states(actions: Mapping[str, ActionSpec], monkeypatch: pytest.MonkeyPatch) -> None:
+    """Law: no decision depends on a remedy, so two states that differ in it only count as one."""
+    runbook = load_runbook("solace/repair-active")
+    found = explore(runbook, actions, states_max=10_000, disturbances_max=1)
+    monkeypatch.setattr(Failure, "remedy", lambda failure, site: "")
+    without = explore(runbook, actions, states_max=10_000, disturbances_max=1)
+    assert (found.states, found.transitions) == (without.states, without.transitions)
