@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
 
 import pytest
 from _pytest.mark.structures import ParameterSet
 
+from orchestrator.core.decide import Next, decide
 from orchestrator.documents.loader import load_runbook
 from orchestrator.documents.shipped import shipped_runbooks
 from orchestrator.family.contract import ActionSpec
-from orchestrator.model.events import Outcome
-from orchestrator.model.outcome import Failure
+from orchestrator.model.events import Outcome, StepFailed
 from proof.exploration.search import explore
 from proof.exploration.story import story
 
@@ -57,10 +59,16 @@ def test_a_shipped_runbook_is_explored_clean(name: str, bound: int, actions: Map
         assert {"reverted", "escalated", "stuck"} <= set(found.ends)
 
 
-def test_a_remedy_makes_no_more_states(actions: Mapping[str, ActionSpec], monkeypatch: pytest.MonkeyPatch) -> None:
+def without_remedies(*given: Any, **more: Any) -> Next:
+    """The real decisions, with no remedy in any event."""
+    move = decide(*given, **more)
+    events = [one.model_copy(update={"remedy": ""}) if isinstance(one, StepFailed) else one for one in move.events]
+    return replace(move, events=tuple(events))
+
+
+def test_a_remedy_makes_no_more_states(actions: Mapping[str, ActionSpec]) -> None:
     """Law: no decision depends on a remedy, so two states that differ in it only count as one."""
     runbook = load_runbook("solace/repair-active")
     found = explore(runbook, actions, states_max=10_000, disturbances_max=1)
-    monkeypatch.setattr(Failure, "remedy", lambda failure, site: "")
-    without = explore(runbook, actions, states_max=10_000, disturbances_max=1)
-    assert (found.states, found.transitions) == (without.states, without.transitions)
+    bare = explore(runbook, actions, states_max=10_000, disturbances_max=1, decide=without_remedies)
+    assert (found.states, found.transitions) == (bare.states, bare.transitions)
