@@ -204,10 +204,13 @@ class _Line:
         from nats.errors import Error
 
         client = _client(needs_tls="tls" in arguments)
+        # Verbose: the client waits for the answer to its login before it sends more. A server that refuses the login
+        # closes the connection; what arrives after that resets it, and the reason can be lost.
         try:
             await client.connect(
                 servers=[server],
                 connect_timeout=max(1, int(connect_s)),
+                verbose=True,
                 allow_reconnect=False,
                 max_reconnect_attempts=0,
                 name="failover",
@@ -228,7 +231,8 @@ class _Line:
             raise Unreachable(f"no connection: {words}", device=self._where) from error
         finally:
             if not client.is_connected:
-                await client.close()
+                with suppress(OSError, Error):  # the first error is the one to report
+                    await client.close()
 
     async def _ask(self, subject: str, payload: bytes, timeout_s: float, late: CommandTimedOut) -> str:
         from nats.errors import ConnectionClosedError, Error, MaxPayloadError, NoRespondersError

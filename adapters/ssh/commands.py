@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Sequence
+from contextlib import suppress
 from typing import Protocol
 
 from paramiko import Channel, Transport
@@ -57,7 +58,8 @@ class RemoteCommands:
             self.close()
             raise translate(error, stage=Stage.TALK, device=self._device) from error
         finally:
-            channel.close()
+            with suppress(*FOREIGN):  # a session that is lost has ended its channels too
+                channel.close()
 
     def close(self) -> None:
         """End the session; never raises."""

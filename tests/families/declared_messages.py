@@ -4,7 +4,9 @@ protocol as a client needs (docs.nats.io, "Client Protocol")."""
 from __future__ import annotations
 
 import json
+import socket
 import socketserver
+import struct
 import threading
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -93,7 +95,8 @@ PASSWORD = "correct-horse"
 @dataclass
 class Plant:
     """What a server keeps. ``says``: answers in place of the next ones: a code of an error, ``hang-up``, ``silent``,
-    ``nobody``, ``denied``, or a text. ``logins``: what was sent to log in, in clear text."""
+    ``nobody``, ``denied``, or a text. ``logins``: what was sent to log in, in clear text. ``is_abrupt``: it resets a
+    connection whose login it refuses."""
 
     valve: dict[str, Any] = field(default_factory=lambda: {"room": "A", "note": "x", "size": 3})
     waiting: Any = 7
@@ -101,6 +104,7 @@ class Plant:
     says: list[int | str] = field(default_factory=list)
     logins: list[dict[str, Any]] = field(default_factory=list)
     is_mute: bool = False
+    is_abrupt: bool = False
 
 
 class _Handler(socketserver.StreamRequestHandler):
@@ -116,10 +120,14 @@ class _Handler(socketserver.StreamRequestHandler):
         self.wfile.write(b'INFO {"server_id":"x","version":"2.15.1","headers":true,"max_payload":100000}\r\n')
         while line := self.rfile.readline():
             word, *rest = line.decode().split(" ", 1)
-            if word.strip() == "CONNECT":
+            if word == "CONNECT":
                 self.plant.logins.append(json.loads(rest[0]))
-            if word.strip() == "PING" and not self._let_in():
-                return
+                if not self._let_in():
+                    return
+            if word.strip() == "PING":
+                self.wfile.write(b"PONG\r\n")
+            if word == "SUB":
+                self._acknowledge()
             if word == "PUB":
                 subject, reply, size = rest[0].split()
                 body = self.rfile.read(int(size) + 2)[:-2].decode()
@@ -127,12 +135,22 @@ class _Handler(socketserver.StreamRequestHandler):
                 told = self.plant.says.pop(0) if self.plant.says else None
                 if told == "hang-up":
                     return
+                self._acknowledge()
                 self._answer(told, subject, reply, body)
 
     def _let_in(self) -> bool:
-        is_right = bool(self.plant.logins[-1].get("pass") == PASSWORD)
-        self.wfile.write(b"PONG\r\n" if is_right else b"-ERR 'Authorization Violation'\r\n")
-        return is_right
+        if self.plant.logins[-1].get("pass") == PASSWORD:
+            self._acknowledge()
+            return True
+        self.wfile.write(b"-ERR 'Authorization Violation'\r\n")
+        if self.plant.is_abrupt:
+            self.connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+            self.connection.close()
+        return False
+
+    def _acknowledge(self) -> None:
+        if self.plant.logins[-1]["verbose"]:
+            self.wfile.write(b"+OK\r\n")
 
     def _answer(self, told: int | str | None, subject: str, reply: str, body: str) -> None:
         match told:

@@ -234,6 +234,16 @@ def test_who_is_not_let_in(plant: Plant, port: int) -> None:
     assert mute.kind == "Unreachable", mute.text
 
 
+@pytest.mark.parametrize("turn", range(20))
+def test_a_login_that_is_refused_abruptly(plant: Plant, port: int, turn: int) -> None:
+    """Law: a server that resets the connection after its refusal is still reported as one that refused the login."""
+    plant.is_abrupt = True
+    with closing(adapter_at(port, password="battery-staple")) as adapter:
+        refused = adapter.probe("valve", ["one"])["one"]
+    assert isinstance(refused, Failure)
+    assert (refused.kind, "refused the login" in refused.text) == ("AuthenticationFailed", True), (turn, refused.text)
+
+
 def test_a_server_without_tls(plant: Plant, port: int) -> None:
     """Law: where the inventory does not allow plain text, a server that offers nothing else never gets the login."""
     with closing(adapter_at(port, scheme="tls")) as adapter:
