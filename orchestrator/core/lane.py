@@ -26,8 +26,9 @@ class Stage(StrEnum):
 @dataclass(frozen=True, slots=True)
 class Intent:
     """An action tried in this step. ``effect`` None: not ended. ``withheld``: the permit refused the action, so it does
-    not count as an attempt. ``disproved``: a reading showed that the action did not have its whole effect; ``partly``: it
-    had a part of the effect. ``before``: the readings right before the action was intended."""
+    not count as an attempt. ``repeatable``: it was accepted, and may be sent again. ``disproved``: a reading showed that
+    the action's whole effect is not there; ``partly``: a part of it is there. ``before``: the readings right before the
+    action was intended."""
 
     number: int
     action: str
@@ -38,6 +39,7 @@ class Intent:
     ended_at: float = 0.0
     detail: str = ""
     withheld: bool = False
+    repeatable: bool = False
     disproved: bool = False
     partly: bool = False
     before: tuple[ev.Seen, ...] = ()

@@ -208,7 +208,12 @@ def _action_ended(lane: Lane, event: ev.ActionEnded, at: float) -> Lane:
     if event.intent not in known or known[event.intent].effect is not None:
         raise IllegalTransition(f"{lane.service}: action {event.intent} cannot end, because it is not under way")
     known[event.intent] = replace(
-        known[event.intent], effect=event.effect, ended_at=at, detail=event.detail, withheld=event.withheld
+        known[event.intent],
+        effect=event.effect,
+        ended_at=at,
+        detail=event.detail,
+        withheld=event.withheld,
+        repeatable=event.repeatable,
     )
     lane = _with(lane, intents=tuple(known.values()))
     if lane.outstanding:
@@ -304,7 +309,11 @@ def _gate_withdrawn(lane: Lane, event: ev.GateWithdrawn, at: float) -> Lane:
 
 
 def _escalated(lane: Lane, event: ev.Escalated, at: float) -> Lane:
-    escalated: dict[str, Any] = {"status": _move(lane, "escalate"), "escalated_at_risk": event.at_risk}
+    at_risk = event.at_risk
+    if lane.status == "escalating":  # the second escalation; one unknown number makes the whole number unknown
+        earlier = lane.escalated_at_risk
+        at_risk = None if at_risk is None or earlier is None else max(at_risk, earlier)
+    escalated: dict[str, Any] = {"status": _move(lane, "escalate"), "escalated_at_risk": at_risk}
     if event.stays:
         return _enter(lane, Stage.REQUIRE, at, gates=(), guard_broke_at=None, waiting_since=None, **escalated)
     return _next_step(lane, at, **escalated)

@@ -34,6 +34,7 @@ LANE_TABLE: tuple[Row, ...] = (
     Row("running", "halt", "needs-operator", "the lane stopped at a safe step"),
     Row("committed", "complete", "done", "the last step is done"),
     Row("committed", "halt", "needs-operator", "the lane stopped; the lane can only continue"),
+    Row("escalating", "escalate", "escalating", "another guarantee broke, and an operator decided the same"),
     Row("escalating", "complete_escalated", "escalated", "the last step is done, without the guarantee"),
     Row("escalating", "halt", "needs-operator", "the lane stopped; the lane can only continue"),
     Row("reverting", "finish_revert", "reverted", "every change was rolled back, and a reading proved it"),

@@ -54,12 +54,14 @@ class Observation:
 
 @dataclass(frozen=True, slots=True)
 class Ended:
-    """How one ``Act`` ended. ``withheld``: the permit refused the act, so it was not sent."""
+    """How one ``Act`` ended. ``withheld``: the permit refused the act, so it was not sent. ``repeatable``: it was
+    accepted, and its action is idempotent."""
 
     service: str
     intent: int
     result: Result
     withheld: bool = False
+    repeatable: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -209,7 +211,9 @@ class SiteWorker:
                 withheld = permit.refused and result.effect is Effect.NOT_SENT
                 permit.refused = False
                 self.pace_s = (self.clock.now() - began_at) / (len(acts) - len(waiting))
-                yield Ended(act.service, act.intent, _of_this(act, result), withheld)
+                result = _of_this(act, result)
+                repeatable = result.effect is Effect.ACCEPTED and self.adapter.actions[action].idempotent
+                yield Ended(act.service, act.intent, result, withheld, repeatable)
         except AdapterError as error:
             effect = Effect.NOT_SENT if isinstance(error, NotObeyed) else Effect.DOUBTFUL
             withheld = permit.refused and effect is Effect.NOT_SENT

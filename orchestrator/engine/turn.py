@@ -66,4 +66,5 @@ def ended(done: Ended) -> ev.ActionEnded:
         device=result.device,
         sent=result.sent,
         withheld=done.withheld,
+        repeatable=done.repeatable,
     )

@@ -160,7 +160,8 @@ class ActionIntended(Strict):
 
 
 class ActionEnded(Strict):
-    """An action ended. ``withheld``: the permit refused the action right before it was sent, so no device received it."""
+    """An action ended. ``withheld``: the permit refused the action right before it was sent, so no device received it.
+    ``repeatable``: it was accepted, and sending it twice has the effect of sending it once."""
 
     kind: Literal["action.ended"] = "action.ended"
     intent: int
@@ -169,11 +170,13 @@ class ActionEnded(Strict):
     device: str = ""
     sent: tuple[str, ...] = ()
     withheld: bool = False
+    repeatable: bool = False
 
 
 class DoubtResolved(Strict):
-    """A reading showed, after the settle time, that a doubtful action did not have its whole effect. ``partly``: the
-    action had a part of its effect, for example on one node of a site."""
+    """A reading showed, after the settle time, that the effect of an action is not there, or only a part of it
+    (``partly``), for example on one node of a site. The action was doubtful. Or it was accepted and is repeatable, and
+    its step is tried again."""
 
     kind: Literal["doubt.resolved"] = "doubt.resolved"
     intent: int

@@ -150,8 +150,8 @@ def _of_action(event: ev.Event, plan: ev.Plan) -> str:
             age = "" if event.age_s is None else f" ({event.age_s:.0f}s)"
             return f"the readings are too old to act on{age}; reading again"
         case ev.DoubtResolved():
-            how = "only a part of its effect" if event.partly else "no effect"
-            return f"a reading shows that the action had {how} ({event.evidence})"
+            how = "only a part of the action's effect" if event.partly else "no effect of the action"
+            return f"a reading shows {how} ({event.evidence})"
         case _:
             return ""
 

@@ -126,6 +126,9 @@ class Commanding(Generic[P, E]):
     def unexplored(self, runbook: Runbook) -> list[str]:
         return [*unexplored(runbook, self.words), *self._unknown]
 
+    def is_by_hand(self, what: str) -> bool:
+        return self._family.is_by_hand(what)
+
     def starts(self, runbook: Runbook) -> Iterator[tuple[str, Commanded[P]]]:
         for name, pair in self._family.starts(runbook):
             yield name, Commanded(pair)
@@ -173,6 +176,10 @@ class Commanding(Generic[P, E]):
     ) -> Iterator[Move[Commanded[P]]]:
         for what, after, is_course in self._family.drifts(pair.pair, asked, looks):
             yield what, pair._replace(pair=after), is_course
+
+    def repaired(self, pair: Commanded[P]) -> Iterator[Commanded[P]]:
+        for after in self._family.repaired(pair.pair):
+            yield pair._replace(pair=after)
 
     def claims(self, pair: Commanded[P], side: int, wish: str) -> tuple[bool, bool, Commanded[P]]:
         granted, is_waiting, inner = self._family.claims(pair.pair, side, wish)

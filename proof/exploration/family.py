@@ -15,6 +15,8 @@ from orchestrator.model.reading import Reading
 from orchestrator.model.runbook import Do, Runbook, Side
 
 SOURCE, TARGET = 0, 1
+# Each thing that another person does to a pair starts with these words.
+ANOTHER_OPERATOR = "another operator"
 SIDE_NAMES: tuple[Literal["source", "target"], Literal["source", "target"]] = ("source", "target")
 
 _T = TypeVar("_T")
@@ -156,6 +158,10 @@ class Family(Protocol[P, E]):
         no reading has to prove them."""
         ...
 
+    def is_by_hand(self, what: str) -> bool:
+        """Does a thing of this name change a pair so that only a person at the devices can change it back?"""
+        ...
+
     def starts(self, runbook: Runbook) -> Iterator[tuple[str, P]]:
         """The starts, each with its name: the moments in which a person may use ``runbook``, fitting or not. Everything
         that the runbook never mentions is in its normal state."""
@@ -203,6 +209,11 @@ class Family(Protocol[P, E]):
         """The things that may happen to the pair before readings are answered, one at a time. ``asked``: the names and
         sides of the readings; ``looks``: the fields that matter in this step. A thing that no reading can show may wait
         until one can."""
+        ...
+
+    def repaired(self, pair: P) -> Iterable[P]:
+        """``pair`` once nothing is under way, with both sites repaired by people, only one of them, or none. Roles and
+        fences stay as they are."""
         ...
 
     def claims(self, pair: P, side: int, wish: str) -> tuple[bool, bool, P]:

@@ -9,13 +9,14 @@ This module must never decide anything itself. Only ``decide`` determines the ef
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Generic, NamedTuple, Protocol
 
 from orchestrator.core.decide import ClaimSite, Next, Observe
 from orchestrator.core.drain_estimate import number_left
 from orchestrator.core.run import Intent, Lane, Stage, fold_lane
+from orchestrator.family.contract import ActionSpec
 from orchestrator.model import events as ev
 from orchestrator.model.outcome import Effect
 from orchestrator.model.runbook import Answer, Runbook, Step
@@ -78,8 +79,14 @@ class Lanes(Generic[P, E]):
     """All canonical lanes met so far, by number."""
 
     def __init__(
-        self, live: Callable[[Runbook, Lane], Live[P, E]], plan: ev.Plan, decide: Decide, follow: Follow
+        self,
+        live: Callable[[Runbook, Lane], Live[P, E]],
+        plan: ev.Plan,
+        decide: Decide,
+        follow: Follow,
+        actions: Mapping[str, ActionSpec],
     ) -> None:
+        self._repeatable = frozenset(name for name, spec in actions.items() if spec.idempotent)
         self._live = live
         self._plan = plan
         self._decide = decide
@@ -122,7 +129,9 @@ class Lanes(Generic[P, E]):
         """The first action under way ended."""
         lane = self.standings[number].lane
         intent = lane.outstanding[0].number
-        return self._fold(lane, [ev.ActionEnded(intent=intent, effect=effect, detail="as the device said")])
+        repeatable = effect is Effect.ACCEPTED and lane.outstanding[0].action in self._repeatable
+        event = ev.ActionEnded(intent=intent, effect=effect, detail="as the device said", repeatable=repeatable)
+        return self._fold(lane, [event])
 
     def ruled(self, number: int, gate: ev.GateOpened, choice: Answer) -> Turn:
         """A person chose ``choice`` at ``gate``."""

@@ -23,6 +23,7 @@ RULES: Mapping[str, str] = {
     "core-error": "the decisions break off",
     "dead-end": "from here no answer, no decision and no passing of time leads to an end",
     "waits-unattended": "without an operator this never ends",
+    "stays-stopped": "the run stopped, and no resume and no abort ends it, even after people repaired the pair",
     "never-done": "undisturbed, no way from any start ends done",
     # Of message VPNs.
     "opened-behind-another": "a door of the site is opened while another service relies on its being shut",

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from array import array
 from collections import Counter, deque
-from collections.abc import Hashable, Iterable, Mapping
+from collections.abc import Callable, Hashable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Generic, NamedTuple, Protocol
 
@@ -19,6 +19,7 @@ from orchestrator.model.inventory import Inventory
 from orchestrator.model.runbook import Runbook
 from proof.exploration.families import fitting
 from proof.exploration.family import SIDE_NAMES, Family
+from proof.exploration.finishing import Finishing
 from proof.exploration.judge import Judge
 from proof.exploration.lanes import SERVICE, Decide, Follow, Lanes
 from proof.exploration.rules import RULES
@@ -93,10 +94,11 @@ def explore(
     if result.unexplored:
         result.is_exhausted = False
         return result
-    lanes = Lanes(family.live, plan_of(runbook), decide, follow)
+    lanes = Lanes(family.live, plan_of(runbook), decide, follow, actions)
     ways = Ways(family, lanes, Judge(family, runbook, actions))
     walk = Walk(ways, result, Bounds(states_max, disturbances_max, examples_max))
     walk.run(ways.begin(name, pair) for name, pair in family.starts(runbook))
+    walk.judge_stops(Finishing(family, ways).can_end, family.is_by_hand)
     return result
 
 
@@ -172,6 +174,23 @@ class Walk(Generic[N]):
         self._open.update(queue)
         self._result.states = len(self._list)
         self._dead_ends()
+
+    def judge_stops(self, can_end: Callable[[N], bool], is_by_hand: Callable[[str], bool]) -> None:
+        """Reports the first stop that no resume and no abort ends. Leaves out a stop after a change by hand, because it
+        may wait until a person changes that back."""
+        if len(self._result.found) >= self._bounds.examples:
+            return
+        for number in self._ended:
+            if not self._is_after(number, is_by_hand) and not can_end(self._list[number]):
+                self._result.found.append(self._counterexample("stays-stopped", number))
+                return
+
+    def _is_after(self, number: int, is_by_hand: Callable[[str], bool]) -> bool:
+        while number >= 0:
+            number, what, _ = self._from[number]
+            if is_by_hand(what):
+                return True
+        return False
 
     @property
     def _is_full(self) -> bool:

@@ -356,7 +356,7 @@ def explore_together(
     found = {}
     for runs in (1, 2):
         found[runs] = Exploration(runbook.runbook, family=family.name)
-        lanes = Lanes(live, plan_of(part), decide, follow)
+        lanes = Lanes(live, plan_of(part), decide, follow, actions)
         ways = Together(family, sharing, lanes, Judge(family, part, actions), part, Desk(runs, grant))
         Walk(ways, found[runs], Bounds(states_max, disturbances_max, examples_max)).run(ways.begin(runbook))
     return found

@@ -181,10 +181,12 @@ def _left_out(lane: Passage, step: Plain) -> Iterator[Broken]:
 
 def _settled_too_soon(lane: Passage, step: Plain, event: Plain) -> Iterator[Broken]:
     """Promise 4: only a reading can show that a doubtful action had no effect. It must be asked when the effect can no
-    longer come. A partial effect is an effect."""
+    longer come. A partial effect is an effect. For an accepted action this is asked only if it may be repeated, and after
+    a person lets the step be tried again, or resumes the run."""
     tried = next((one for one in lane.tried if one.number == event["intent"]), None)
     what = f"{lane.service}: intent {event['intent']} is said to have had no effect"
-    if tried is None or tried.effect != "doubtful":
+    is_tried_again = tried in lane.tried[: lane.counted_from]
+    if tried is None or not (tried.effect == "doubtful" or (tried.is_repeatable and is_tried_again)):
         yield Broken(4, f"{what}, and was in no doubt")
         return
     if lane.round is None or lane.round.asked - tried.ended_at < seconds(step["settle"]) - NEAR_S:

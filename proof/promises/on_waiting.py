@@ -79,8 +79,10 @@ def _asked_too_soon(lane: Passage, step: Plain, event: Plain) -> Iterator[Broken
 
 
 def _way_back_offered(lane: Passage, step: Plain, event: Plain) -> Iterator[Broken]:
-    """Promise 1: if the target may be active already, no way back is offered."""
-    offered = _WAYS_OUT.intersection(event["choices"])
+    """Promise 1: if the target may be active already, no way back is offered. After an escalation, a later wait may still
+    be escalated."""
+    closed = {"revert"} if lane.is_escalated and not lane.is_past else _WAYS_OUT
+    offered = closed.intersection(event["choices"])
     in_doubt = step["point_of_no_return"] and any(one.may_have_obeyed for one in lane.tried)
     if (
         offered
@@ -154,6 +156,8 @@ def _deadlines(case: Case, lane: Passage, step: Plain, seen: Round) -> Iterator[
         due = max(lane.waiting_since + seconds(waits["wait_at_most"]), lane.told_to_wait_at)
         yield "wait_at_most", due + grace
     last = lane.last
-    is_obeyed = bool(step["do"]) and last is not None and last.item is None and last.effect == "accepted"
-    if last is not None and is_obeyed and seen.holds(task_of(step, undo=last.undo)["expect"]) is False:
-        yield "within", lane.began_at + seconds(step["within"])
+    is_obeyed = last is not None and last.item is None and last.effect == "accepted" and not last.is_disproved
+    if step["do"] and last is not None and is_obeyed and seen.holds(task_of(step, undo=last.undo)["expect"]) is False:
+        # An action that may be sent again is read until it can no longer take effect.
+        is_again = last.is_repeatable and len(lane.tried) == lane.counted_from
+        yield "within", lane.began_at + max(seconds(step["within"]), seconds(step["settle"]) if is_again else 0.0)

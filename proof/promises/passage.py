@@ -89,6 +89,7 @@ class Tried:
     stands_on: Round | None
     effect: str | None = None
     ended_at: float = 0.0
+    is_repeatable: bool = False
     is_disproved: bool = False
     is_partly: bool = False
 
@@ -280,7 +281,7 @@ class Passage:
     def _action_ended(self, event: Plain, number: int, at: float, step: Plain | None) -> None:
         for one in self.tried:
             if one.number == event["intent"]:
-                one.effect, one.ended_at = event["effect"], at
+                one.effect, one.ended_at, one.is_repeatable = event["effect"], at, event["repeatable"]
 
     def _doubt_resolved(self, event: Plain, number: int, at: float, step: Plain | None) -> None:
         for one in self.tried:

@@ -161,12 +161,17 @@ def proving(
     attempt: int = 1,
     at: float = T0,
     before: tuple[ev.Seen, ...] = (),
+    repeatable: bool = False,
     **changes: Any,
 ) -> Lane:
     """A lane whose (last) action ended with ``effect`` at ``at``, and ``before`` which this was read."""
-    intent = Intent(
-        1, "set_role", attempt, item, at, effect=effect, ended_at=at, detail="the device's word", before=before
-    )
+    ended: dict[str, Any] = {
+        "effect": effect,
+        "ended_at": at,
+        "detail": "the device's word",
+        "repeatable": repeatable,
+    }
+    intent = Intent(1, "set_role", attempt, item, at, before=before, **ended)
     return a_lane(
         **{"stage": Stage.PROVE, "stage_at": at, "known_at": at, "intents": (intent,), "intended": 1, **changes}
     )

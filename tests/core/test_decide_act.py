@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from adapters.solace.reading_models import Bridge, Fence, NodeFence
-from orchestrator.core.decide import decide
-from orchestrator.core.run import Stage
+from orchestrator.core.decide import Next, decide
+from orchestrator.core.run import Lane, Stage
 from orchestrator.model import events as ev
 from orchestrator.model.outcome import Effect
 from tests.core.builders import (
@@ -220,8 +220,6 @@ def test_attempts_before_a_retry_by_a_person_do_not_count() -> None:
 
 
 def decide_retry() -> Any:
-    from orchestrator.core.decide import Next
-
     return Next(events=(ev.StepRetried(step="demote"),))
 
 
@@ -232,10 +230,49 @@ def test_a_retry_of_what_may_have_been_obeyed_reads_first(effect: Effect) -> Non
     assert asked(decide(PLAN, lane, T0, attended=True)) == [("source", "replication")]
 
 
+def without_effect(*, repeatable: bool = True) -> Lane:
+    """A lane whose accepted action had no effect that a reading shows."""
+    return proving(Effect.ACCEPTED, stage=Stage.FAILED, failure="no effect", repeatable=repeatable)
+
+
+@pytest.mark.parametrize("how", [ev.StepRetried(step="demote"), ev.LaneResumed(by="ann")])
+def test_an_accepted_action_without_its_effect_is_sent_again(how: ev.Event) -> None:
+    """Law: if the effect of an accepted action is not there, for example after a restart of the device, a retry and a
+    resume send it again: once a reading shows that after the settle time."""
+    lane = after(without_effect(), Next(events=(how,)), T0 + 100)
+    lane = see(lane, role("source", "active", T0 + 101), at=T0 + 101)
+    assert kinds(decide(PLAN, lane, T0 + 101, attended=True)) == []
+    lane = see(lane, role("source", "active", T0 + 103), at=T0 + 103)
+    resolved = decide(PLAN, lane, T0 + 103, attended=True)
+    assert kinds(resolved) == ["doubt.resolved"]
+    lane = after(lane, resolved, T0 + 103)
+    again = decide(PLAN, lane, T0 + 110, attended=True)
+    assert kinds(again) == ["action.intended"]
+    ended = ev.ActionEnded(intent=2, effect=Effect.ACCEPTED, repeatable=True)
+    lane = after(after(lane, again, T0 + 110), Next(events=(ended,)), T0 + 111)
+    lane = see(lane, role("source", "active", T0 + 140), at=T0 + 140)
+    assert kinds(decide(PLAN, lane, T0 + 140, attended=True)) == ["step.failed"]
+
+
+def test_an_accepted_action_that_must_not_be_repeated() -> None:
+    """Law (promise 4): after a retry such an action is only read again, and its step fails as before."""
+    lane = after(without_effect(repeatable=False), Next(events=(ev.StepRetried(step="demote"),)), T0 + 100)
+    lane = see(lane, role("source", "active", T0 + 103), at=T0 + 103)
+    assert kinds(decide(PLAN, lane, T0 + 103, attended=True)) == []
+    lane = see(lane, role("source", "active", T0 + 116), at=T0 + 116)
+    assert kinds(decide(PLAN, lane, T0 + 116, attended=True)) == ["step.failed"]
+
+
+@pytest.mark.parametrize("how", [ev.StepRetried(step="demote"), ev.LaneResumed(by="ann")])
+def test_an_effect_that_came_late_is_not_sent_again(how: ev.Event) -> None:
+    """Law: a retry and a resume first read whether the effect of an accepted action is there."""
+    lane = after(without_effect(), Next(events=(how,)), T0 + 100)
+    lane = see(lane, role("source", "standby", T0 + 101), at=T0 + 101)
+    assert kinds(decide(PLAN, lane, T0 + 101, attended=True)) == ["step.done"]
+
+
 def test_a_resume_reads_before_it_repeats() -> None:
     """Promise 4: after a crash the outcome is in doubt, and the settle time begins anew."""
-    from orchestrator.core.decide import Next
-
     lane = after(a_lane(), decide(PLAN, a_lane(), T0, attended=False), T0)
     opening = (ev.ActionEnded(intent=1, effect=Effect.DOUBTFUL), ev.LaneResumed(by="ann"))
     lane = after(lane, Next(events=opening), T0 + 100)

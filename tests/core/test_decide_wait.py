@@ -211,24 +211,39 @@ def test_a_person_escalates() -> None:
     assert (lane.status, lane.step, lane.escalated_at_risk) == ("escalating", 2, 40)
 
 
-@pytest.mark.parametrize("status", ["escalating", "committed"])
-def test_where_there_is_no_way_back_none_is_offered(status: str) -> None:
-    """A lane that went on without its guarantee, or past the point of no return, neither turns back nor gives up once
-    more: no gate of a later step offers it, and unattended it stops."""
+NO_WAY_BACK = [("escalating", ("wait", "escalate", "stop")), ("committed", ("wait", "stop"))]
+
+
+@pytest.mark.parametrize(("status", "choices"), NO_WAY_BACK)
+def test_where_there_is_no_way_back_none_is_offered(status: str, choices: tuple[str, ...]) -> None:
+    """Law: after an escalation, and past the point of no return, no gate of a later step offers to roll back, and an
+    unattended run stops. Only an escalated lane may escalate again."""
     lane, move, now = steadily(waiting(status=status), PLAN, 40, "down", until=T0 + 100)
     (gate,) = [event for event in move.events if isinstance(event, ev.GateOpened)]
-    assert (gate.choices, gate.unattended) == (("wait", "stop"), "stop")
+    assert (gate.choices, gate.unattended) == (choices, "stop")
     end = decide(PLAN, after(lane, move, now), now, attended=False).events[-1]
     assert isinstance(end, ev.LaneEnded)
     assert end.outcome is ev.Outcome.NEEDS_OPERATOR
 
 
-@pytest.mark.parametrize("status", ["escalating", "committed"])
-def test_no_way_back_when_it_is_stalled_either(status: str) -> None:
-    """The same at a gate that opens because nothing moves."""
+@pytest.mark.parametrize(("status", "choices"), NO_WAY_BACK)
+def test_no_way_back_when_it_is_stalled_either(status: str, choices: tuple[str, ...]) -> None:
+    """Law: the same holds at a gate that opens because nothing moves."""
     _, move, _ = steadily(waiting(status=status, stalled=True), PLAN, 40, "bound", until=T0 + 300)
     (gate,) = [event for event in move.events if isinstance(event, ev.GateOpened)]
-    assert (gate.gate, gate.choices, gate.unattended) == ("drain-stalled", ("wait", "stop"), "stop")
+    assert (gate.gate, gate.choices, gate.unattended) == ("drain-stalled", choices, "stop")
+
+
+@pytest.mark.parametrize(("earlier", "at_risk"), [(70, 70), (10, 40), (None, None)])
+def test_an_escalated_lane_escalates_again(earlier: int | None, at_risk: int | None) -> None:
+    """Law: a second wait can be given up too. The larger number is at risk, and an unknown number stays unknown."""
+    lane, move, now = steadily(
+        waiting(status="escalating", escalated_at_risk=earlier), PLAN, 40, "down", until=T0 + 100
+    )
+    lane = after(lane, move, now)
+    ruling = ev.Ruling(choice="escalate", reason="the source's site is flooded", by="ann")
+    lane = after(lane, Next(events=apply_ruling(PLAN, lane, lane.gates[0], ruling)), now)
+    assert (lane.status, lane.step, lane.escalated_at_risk) == ("escalating", 2, at_risk)
 
 
 def test_a_question_that_nothing_read_can_answer_is_answered() -> None:

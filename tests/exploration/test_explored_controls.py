@@ -12,10 +12,12 @@ import pytest
 from orchestrator.core.decide import Next, decide
 from orchestrator.core.run import Lane, Stage
 from orchestrator.documents.loader import read_runbook
+from orchestrator.documents.shipped import shipped_path
 from orchestrator.family.contract import ActionSpec
 from orchestrator.model.events import (
     AbortDeclined,
     DoubtResolved,
+    GateOpened,
     LaneEnded,
     Outcome,
     Plan,
@@ -103,6 +105,26 @@ def idle(plan: Plan, lane: Lane, now: float, *, attended: bool) -> Next:
     return decide(plan, lane, now, attended=attended)
 
 
+def resigned(plan: Plan, lane: Lane, now: float, *, attended: bool) -> Next:
+    """Stops again as soon as it is resumed."""
+    if lane.came_from and not lane.ended:
+        outcome = Outcome.STUCK if lane.status == "reverting" else Outcome.NEEDS_OPERATOR
+        return Next(events=(LaneEnded(outcome=outcome, reason="as before"),))
+    return decide(plan, lane, now, attended=attended)
+
+
+def stubborn(plan: Plan, lane: Lane, now: float, *, attended: bool) -> Next:
+    """Gives up only one guarantee."""
+    move = decide(plan, lane, now, attended=attended)
+    asked = (
+        event.model_copy(update={"choices": tuple(one for one in event.choices if one != "escalate")})
+        if isinstance(event, GateOpened) and lane.status == "escalating"
+        else event
+        for event in move.events
+    )
+    return replace(move, events=tuple(asked))
+
+
 CONTROLS = [
     (careless, SMALL, "two-active"),
     (
@@ -119,6 +141,9 @@ CONTROLS = [
     (illegal, SMALL, "core-error"),
     (denying, SMALL, "not-refused"),
     (idle, SMALL, "not-reverted"),
+    (resigned, SMALL, "stays-stopped"),
+    (stubborn, shipped_path("solace/repair-standby").read_text(), "stays-stopped"),
+    (resigned, MOVE, "stays-stopped"),
     (careless, MOVE, "two-active"),
     (silent, MOVE, "dead-end"),
     (trusting, MOVE, "not-done"),

@@ -129,9 +129,9 @@ class History:
         """Intended, and sent."""
         self.send(self.intend(action, on, **more))
 
-    def ended(self, effect: str = "accepted") -> None:
+    def ended(self, effect: str = "accepted", *, repeatable: bool = False) -> None:
         """What was sent last has this outcome."""
-        self.tell("action.ended", intent=self._intents, effect=effect)
+        self.tell("action.ended", intent=self._intents, effect=effect, repeatable=repeatable)
 
     def read(self, *seen: tuple[str, str, dict[str, Any]], gauge: float | None = None) -> None:
         """One round of readings: side, reading, value."""

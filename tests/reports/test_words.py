@@ -79,7 +79,7 @@ EXAMPLES: tuple[tuple[ev.Event, str], ...] = (
     (ev.ActionEnded(intent=1, effect=Effect.DOUBTFUL), "in doubt until a reading shows the effect"),
     (
         ev.DoubtResolved(intent=1, evidence="role active"),
-        "a reading shows that the action had no effect (role active)",
+        "a reading shows no effect of the action (role active)",
     ),
     (ev.PointOfNoReturnPassed(step="activate"), "point of no return passed: rollback is no longer possible"),
     (ev.StepDone(step="demote"), "done"),

@@ -156,7 +156,11 @@ def _prove(plan: ev.Plan, lane: Lane, task: Task, last: Intent, now: float) -> N
         return emit(ev.PointOfNoReturnPassed(step=task.step))
     if not task.expect:
         return _conclude_blind(plan, lane, task, last)
-    checks = (*task.expect, *task.before) if last.effect is Effect.DOUBTFUL else task.expect
+    # The step failed without the effect, and a person retries the step or resumes the lane. The device may have lost the
+    # effect, for example in a restart. Then a reading decides whether the action is sent again, as for a doubtful one.
+    is_tried_again = last.repeatable and len(lane.intents) == lane.attempts_from
+    may_be_disproved = last.effect is Effect.DOUBTFUL or is_tried_again
+    checks = (*task.expect, *task.before) if may_be_disproved else task.expect
     request = observe(lane, checks, report=() if task.undo else task.limits.report)
     if not is_current(lane):
         return Next(requests=(request,))
@@ -179,10 +183,10 @@ def _prove(plan: ev.Plan, lane: Lane, task: Task, last: Intent, now: float) -> N
         return patience(lane, task.limits, verdict, request, now, task.undo)
     if last.effect is Effect.REJECTED:
         return emit(ev.StepFailed(step=task.step, why=_refused(plan, task, last), undo=task.undo))
-    if last.effect is Effect.DOUBTFUL and age >= task.limits.settle:
+    if may_be_disproved and age >= task.limits.settle:
         partly = _is_partly_done(plan, lane, task, last)
         return emit(ev.DoubtResolved(intent=last.number, evidence=verdict.why, partly=partly))
-    if last.effect is Effect.ACCEPTED and age >= task.limits.within:
+    if last.effect is Effect.ACCEPTED and not is_tried_again and age >= task.limits.within:
         why = f"the action was accepted, but its effect did not appear within {task.limits.within:g}s: {verdict.why}"
         return emit(ev.StepFailed(step=task.step, why=why, undo=task.undo))
     return poll_again(lane, request, now, first=min(FIRST_LOOK, task.limits.poll.min))

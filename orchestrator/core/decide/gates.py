@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from orchestrator.core.decide.act import Task, act
 from orchestrator.core.decide.claims import may_leave, may_undo
 from orchestrator.core.decide.decision import IDLE, Ask, Next, emit
@@ -13,17 +15,19 @@ from orchestrator.model.runbook import Approval, Choice, GuardBreak, Stall, Step
 FAILURE_GATE = "step-failed"
 UNDO_GATE = "undo-failed"
 LEFT_GATE = "left-changed"
-_WAYS_OUT: tuple[Choice, ...] = ("revert", "escalate")
+# The choices that a lane in this status cannot take. An escalated lane may escalate again, because a later wait may need
+# what was given up.
+_CLOSED: Mapping[str, tuple[Choice, ...]] = {"running": (), "escalating": ("revert",)}
 Opening = GuardBreak | Stall | Approval
 
 
 def opened(lane: Lane, rule: Opening, step: str, *, why: str, at_risk: int | None = None) -> ev.GateOpened:
-    """The gate of ``rule``. Once the lane cannot be rolled back, the gate offers neither ``revert`` nor ``escalate``."""
-    choices, unattended = rule.choices, rule.unattended
-    if lane.status != "running":
-        choices = tuple(choice for choice in choices if choice not in _WAYS_OUT)
-        unattended = "stop" if unattended in _WAYS_OUT else unattended
-        choices = choices if unattended in choices else (*choices, unattended)
+    """The gate of ``rule``. Once the lane cannot be rolled back, the gate does not offer ``revert``. Past the point of no
+    return it does not offer ``escalate`` either."""
+    closed = _CLOSED.get(lane.status, ("revert", "escalate"))
+    choices = tuple(choice for choice in rule.choices if choice not in closed)
+    unattended = "stop" if rule.unattended in closed else rule.unattended
+    choices = choices if unattended in choices else (*choices, unattended)
     return ev.GateOpened(gate=rule.gate, step=step, choices=choices, unattended=unattended, why=why, at_risk=at_risk)
 
 

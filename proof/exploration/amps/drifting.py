@@ -8,7 +8,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from proof.exploration.amps.pair import BACKLOG, FRESH, LEVEL, Life, Pair, settled
-from proof.exploration.family import SIDE_NAMES, SOURCE, TARGET, Move, with_side
+from proof.exploration.family import ANOTHER_OPERATOR, SIDE_NAMES, SOURCE, TARGET, Move, with_side
+
+STARTED, BACK = "is started again", "can be reached again"
 
 
 def drifts(pair: Pair, asked: frozenset[str], looks: frozenset[str]) -> Iterator[Move[Pair]]:
@@ -35,25 +37,25 @@ def _meddles(pair: Pair) -> Iterator[Move[Pair]]:
             continue
         if pair.door[side] != "on":
             opened = pair._replace(door=with_side(pair.door, side, "on"))
-            yield f"another operator lets clients in at the {name}", settled(opened), False
+            yield f"{ANOTHER_OPERATOR} lets clients in at the {name}", settled(opened), False
         if pair.door[side] != "off":
             shut = pair._replace(door=with_side(pair.door, side, "off"))
-            yield f"another operator shuts clients out at the {name}", settled(shut), False
+            yield f"{ANOTHER_OPERATOR} shuts clients out at the {name}", settled(shut), False
     is_closed = pair.door[SOURCE] == "off" and pair.life[SOURCE] == "up"
     if is_closed and pair.connected:
         told = with_side(pair.told, SOURCE, pair.told[SOURCE] or not pair.sync[SOURCE])
         served = pair._replace(behind=with_side(pair.behind, SOURCE, BACKLOG), told=told, link=False)
-        what = "another operator lets clients in at the source for a while, and its link is lost meanwhile"
+        what = f"{ANOTHER_OPERATOR} lets clients in at the source for a while, and its link is lost meanwhile"
         yield what, settled(served), False
 
 
 def _lives(pair: Pair, side: int) -> Iterator[Move[Pair]]:
     name, life = SIDE_NAMES[side], pair.life[side]
     if life == "dead":
-        yield f"the {name} is started again", started(pair, side), False
+        yield f"the {name} {STARTED}", started(pair, side), False
         return
     if life == "cut-off":
-        yield f"the {name} can be reached again", _living(pair, side, "up"), False
+        yield f"the {name} {BACK}", _living(pair, side, "up"), False
     elif life == "recovering":
         yield f"the {name} has finished its recovery", settled(_living(pair, side, "up")), True
     elif life == "fetching":
@@ -63,7 +65,7 @@ def _lives(pair: Pair, side: int) -> Iterator[Move[Pair]]:
     else:
         if side == SOURCE:
             yield "the source can no longer be reached from here", _living(pair, side, "cut-off"), False
-        yield f"the {name} dies and is started again", started(died(pair, side), side), False
+        yield f"the {name} dies and {STARTED}", started(died(pair, side), side), False
     yield f"the {name} dies", died(pair, side), False
 
 

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from orchestrator.model.runbook import Runbook
 from proof.exploration.amps import drifting, looking, pair, promises, slices, starts
-from proof.exploration.amps.pair import Pair
+from proof.exploration.amps.pair import Pair, repaired
 from proof.exploration.amps.promises import Evidence
-from proof.exploration.family import Change, Words
+from proof.exploration.family import ANOTHER_OPERATOR, Change, Words, complete_pending
 from proof.exploration.vocabulary import unexplored
 
 _OUTSIDE = frozenset({"external_fence", "set_external_fence"})
@@ -43,6 +45,13 @@ class Amps:
     harms = staticmethod(promises.harms)
     booked = staticmethod(promises.booked)
     leaves = staticmethod(promises.leaves)
+
+    def repaired(self, pair: Pair) -> Iterable[Pair]:
+        return repaired(complete_pending(self, pair))
+
+    def is_by_hand(self, what: str) -> bool:
+        """A restart sets the transports as they are configured. A lost instance that is reached again serves."""
+        return what.startswith(ANOTHER_OPERATOR) or what.endswith((drifting.STARTED, drifting.BACK))
 
     def unexplored(self, runbook: Runbook) -> list[str]:
         return unexplored(runbook, self.words)

@@ -11,6 +11,7 @@ has clients, and they publish.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Literal, NamedTuple
 
 from proof.exploration.family import SOURCE, TARGET, Change, with_side
@@ -116,6 +117,18 @@ def _published(pair: Pair, side: int) -> Pair:
         owned=with_side(pair.owned, side, pair.queues),
         empty=with_side(pair.empty, side, False),
     )
+
+
+def repaired(pair: Pair) -> Iterator[Pair]:
+    """See ``family.Family``. Perhaps people also wait until all messages have arrived, and upgrade downgraded links."""
+    yield pair
+    answers = pair._replace(link=True, permitted=True)
+    level = answers._replace(behind=(LEVEL, LEVEL), told=(False, False), owned=(False, False), empty=(False, False))
+    source, target = pair.life
+    for well in (answers, level._replace(sync=(pair.configured, pair.configured))):
+        yield settled(well._replace(life=("up", target)))
+        yield settled(well._replace(life=(source, "up")))
+        yield settled(well._replace(life=("up", "up")))
 
 
 # --- obeying --------------------------------------------------------------------------------------------------------

@@ -18,7 +18,17 @@ from orchestrator.model.reading import Bounds, Reading, item_field_names
 from orchestrator.model.readings import ExternalFence, Reachability, Role
 from orchestrator.model.runbook import Check, Do, Runbook
 from proof.exploration.commands import ACTIONS as COMMANDS
-from proof.exploration.family import SIDE_NAMES, SOURCE, TARGET, Change, Move, Words, change_of
+from proof.exploration.family import (
+    ANOTHER_OPERATOR,
+    SIDE_NAMES,
+    SOURCE,
+    TARGET,
+    Change,
+    Move,
+    Words,
+    change_of,
+    complete_pending,
+)
 from proof.exploration.generic import pair as pairs
 from proof.exploration.generic.pair import FENCE, Effects, Listed, Pair
 from proof.exploration.generic.promises import Evidence, Promises
@@ -259,6 +269,15 @@ class Generic:
     def drifts(self, pair: Pair, asked: frozenset[str], looks: frozenset[str]) -> Iterable[Move[Pair]]:
         """See ``family.Family``."""
         return pairs.drifts(pair, asked, self._flow)
+
+    def repaired(self, pair: Pair) -> Iterable[Pair]:
+        """See ``family.Family``."""
+        needed = {field: value for fields in self._asked_while.values() for field, value in fields.items()}
+        return pairs.repaired(complete_pending(self, pair), needed)
+
+    def is_by_hand(self, what: str) -> bool:
+        """See ``family.Family``."""
+        return what.startswith(ANOTHER_OPERATOR)
 
     def claims(self, pair: Pair, side: int, wish: str) -> tuple[bool, bool, Pair]:
         """See ``family.Family``: a pair of sites has only one service."""

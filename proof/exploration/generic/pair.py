@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 from orchestrator.model.facets import Facet
 from orchestrator.model.families import Makes, made_by
-from proof.exploration.family import SIDE_NAMES, SOURCE, TARGET, Change, Move, with_side
+from proof.exploration.family import ANOTHER_OPERATOR, SIDE_NAMES, SOURCE, TARGET, Change, Move, with_side
 
 FENCE = "set_external_fence"
 # A side, and a reading that lists something there.
@@ -117,11 +117,11 @@ def drifts(pair: Pair, asked: frozenset[str], flow: frozenset[str]) -> Iterator[
     happen, because promises depend on them."""
     for side in (SOURCE, TARGET):
         name, serves = SIDE_NAMES[side], pair.serves[side]
-        what = f"another operator makes the {name} {'stop serving' if serves else 'serve'}"
+        what = f"{ANOTHER_OPERATOR} makes the {name} {'stop serving' if serves else 'serve'}"
         yield what, told(pair, side, serves=not serves), False
     if not any(pair.serves) and not pair.dark[SOURCE]:
         served = pair._replace(queued=with_side(pair.queued, SOURCE, True), last=SOURCE, link=False)
-        yield "another operator makes the source serve for a while, and the link is lost meanwhile", served, False
+        yield f"{ANOTHER_OPERATOR} makes the source serve for a while, and the link is lost meanwhile", served, False
     for side in (SOURCE, TARGET):
         if SIDE_NAMES[side] in asked:
             dark = pair._replace(dark=with_side(pair.dark, side, not pair.dark[side]))
@@ -148,6 +148,19 @@ def _flows(pair: Pair) -> Iterator[Move[Pair]]:
         if not pair.queued[side] and pair.takes(side):
             grown = pair._replace(queued=with_side(pair.queued, side, True))
             yield f"clients write at the {SIDE_NAMES[side]}", grown, True
+
+
+def repaired(pair: Pair, needed: Mapping[str, bool]) -> Iterator[Pair]:
+    """See ``family.Family``. ``needed``: the fields that a site needs to answer every reading, with their values."""
+    yield pair
+    pair = pair._replace(link=True, managers=())
+    for sides in ((SOURCE,), (TARGET,), (SOURCE, TARGET)):
+        dark = tuple(is_dark and side not in sides for side, is_dark in enumerate(pair.dark))
+        flags = []
+        for name, both in pair.flags:
+            well = [needed.get(name, one) if side in sides else one for side, one in enumerate(both)]
+            flags.append((name, (well[SOURCE], well[TARGET])))
+        yield pair._replace(dark=(dark[SOURCE], dark[TARGET]), flags=tuple(flags))
 
 
 # --- where a walk starts --------------------------------------------------------------------------------------------

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from orchestrator.model import events as ev
 from orchestrator.model.runbook import Runbook
-from proof.exploration.family import Change, Words
+from proof.exploration.family import ANOTHER_OPERATOR, Change, Words, complete_pending
 from proof.exploration.solace import looking, pair, promises, slices, starts
-from proof.exploration.solace.pair import Pair
+from proof.exploration.solace.pair import Pair, repaired
 from proof.exploration.solace.promises import Evidence
 from proof.exploration.solace.sharing import Sharing
 from proof.exploration.vocabulary import unexplored
@@ -49,6 +51,12 @@ class Solace:
 
     def evidence(self, runbook: Runbook) -> Evidence:
         return Evidence(by_depth=not starts.demotes(runbook))
+
+    def repaired(self, pair: Pair) -> Iterable[Pair]:
+        return repaired(complete_pending(self, pair))
+
+    def is_by_hand(self, what: str) -> bool:
+        return what.startswith(ANOTHER_OPERATOR)
 
     def unexplored(self, runbook: Runbook) -> list[str]:
         return unexplored(runbook, self.words)

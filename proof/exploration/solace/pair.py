@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Literal, NamedTuple
 
-from proof.exploration.family import SIDE_NAMES, SOURCE, TARGET, Change, Move, with_side
+from proof.exploration.family import ANOTHER_OPERATOR, SIDE_NAMES, SOURCE, TARGET, Change, Move, with_side
 
 Door = Literal["open", "half", "shut"]
 Held = Literal["prepared", "committed", "rolled-back", "gone"]
@@ -172,10 +172,24 @@ def _meddles(pair: Pair, asked: frozenset[str]) -> Iterator[Move[Pair]]:
         moved = pair._replace(
             active=with_side(pair.active, side, not is_active), last=pair.last if is_active else side
         )
-        yield f"another operator makes the {name} {'standby' if is_active else 'active'}", moved, False
+        yield f"{ANOTHER_OPERATOR} makes the {name} {'standby' if is_active else 'active'}", moved, False
     if not any(pair.active) and "replication" in asked and not pair.is_dark(SOURCE):
         served = pair._replace(depth=with_side(pair.depth, SOURCE, BACKLOG), last=SOURCE, link=False)
-        yield "another operator makes the source active for a while, and its bridge is lost meanwhile", served, False
+        yield (
+            f"{ANOTHER_OPERATOR} makes the source active for a while, and its bridge is lost meanwhile",
+            served,
+            False,
+        )
+
+
+def repaired(pair: Pair) -> Iterator[Pair]:
+    """See ``family.Family``. Other services that rely on the shut doors are restored first."""
+    yield pair
+    pair = pair._replace(link=True, neighbour="none", others=False, serving=(True, True))
+    source, target = pair.dark
+    yield pair._replace(dark=("no", target))
+    yield pair._replace(dark=(source, "no"))
+    yield pair._replace(dark=("no", "no"))
 
 
 # The readings that show, or ask, whether the doors of a whole site are shut.

@@ -193,7 +193,12 @@ DOUBT = (
     Mutant(
         "effect-awaited-for-ever",
         "an accepted action without an effect is waited for without an end",
-        (edit(_prove, ("if last.effect is Effect.ACCEPTED and age >= task.limits.within:", "if False:")),),
+        (edit(_prove, ("if last.effect is Effect.ACCEPTED and not is_tried_again and age", "if False and age")),),
+    ),
+    Mutant(
+        "accepted-action-repeated",
+        "an accepted action is sent again after a retry, although it must not be repeated",
+        (edit(_prove, ("last.repeatable and", "last.effect is Effect.ACCEPTED and")),),
     ),
     Mutant(
         "action-before-proof",
@@ -255,7 +260,7 @@ NO_RETURN = (
     Mutant(
         "way-back-offered-behind-it",
         "behind the point of no return a question offers the way back",
-        (edit(opened, ('if lane.status != "running":', "if False:")),),
+        (edit(opened, ('_CLOSED.get(lane.status, ("revert", "escalate"))', "()")),),
     ),
     Mutant(
         "failure-reverts-behind-it",
