@@ -45,6 +45,8 @@ T = TypeVar("T")
 _CLOSE_S = 1.0
 _LATE_S = 1.0
 _NO_PART = frozenset(" \t\r\n*>")
+# The library checks nothing in the first lines of a server. If they are cut off or are nonsense, it raises one of these.
+_NONSENSE = (ValueError, LookupError, TypeError, AttributeError, AssertionError)
 
 
 class NatsOptions(BaseModel):
@@ -155,6 +157,7 @@ class _Line:
         self._thread.start()
         self._over = asyncio.Event()
         self._denied: dict[str, asyncio.Future[str]] = {}
+        self._is_made = False
         self._client: Client | None = None
         try:
             self._client = self._do(self._connect(server, arguments, connect_s), connect_s)
@@ -219,6 +222,9 @@ class _Line:
                 closed_cb=self._end,
                 **arguments,
             )
+            self._is_made = client.is_connected  # a server that ends the connection instead of an answer is no error
+            if not self._is_made:
+                raise Unreachable("the server ended the connection before the login was complete", device=self._where)
             return client
         except ssl.SSLCertVerificationError as error:
             raise Unreachable(
@@ -229,6 +235,10 @@ class _Line:
             if "authorization" in words.lower():
                 raise AuthenticationFailed("the server refused the login", device=self._where) from error
             raise Unreachable(f"no connection: {words}", device=self._where) from error
+        except _NONSENSE as error:
+            raise Unreachable(
+                "no connection: what the server says first cannot be read", device=self._where
+            ) from error
         finally:
             if not client.is_connected:
                 with suppress(OSError, Error):  # the first error is the one to report
@@ -270,7 +280,7 @@ class _Line:
         """Handle an error that the server sends by itself: a subject to which the login may not send, or why connecting
         failed. While connecting, the error is raised, since the client would try again until the time is over, even if
         the server is down."""
-        if self._client is None:
+        if not self._is_made:
             raise error
         for subject, denied in self._denied.items():
             if f'"{subject.lower()}"' in str(error).lower() and not denied.done():

@@ -13,7 +13,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from typing import Any
 
-from sqlalchemy import URL, Connection, Engine, create_engine, text
+from sqlalchemy import URL, Connection, Engine, create_engine, event, text
 from sqlalchemy.exc import ArgumentError, DBAPIError, NoSuchModuleError, SQLAlchemyError
 from sqlalchemy.pool import StaticPool
 
@@ -59,7 +59,11 @@ class Database:
     ) -> None:
         self._where = where
         self._context = context
+        self._patience_s = connect_timeout_s
         self._connection: Connection | None = None
+        self._driver: Any = None
+        self._opening: threading.Timer | None = None
+        self._is_late = threading.Event()
         try:
             self._engine: Engine = create_engine(
                 url,
@@ -69,17 +73,39 @@ class Database:
             )
         except _NO_DRIVER as error:
             raise DefinitionError(f"the driver {url.drivername} cannot be used: {error}") from error
+        event.listen(self._engine, "do_connect", self._dial)
 
     def open(self) -> None:
         """Open the session. Raises ``Unreachable`` or ``AuthenticationFailed``."""
         if self._connection is not None:
             return
+        self._is_late.clear()
         try:
             self._connection = self._engine.connect()
         except SQLAlchemyError as error:
+            if self._is_late.is_set():
+                what = f"no session: no answer within {self._patience_s:g} s after the login"
+                raise Unreachable(what, device=self._where) from error
             if _state(error).startswith(_REFUSED_LOGIN) or "authentication failed" in _sentence(error):
                 raise AuthenticationFailed(_sentence(error), device=self._where) from error
             raise Unreachable(f"no session: {_sentence(error)}", device=self._where) from error
+        finally:
+            if self._opening is not None:
+                self._opening.cancel()
+
+    def _dial(self, dialect: Any, _: Any, arguments: list[Any], named: dict[str, Any]) -> Any:
+        """Connect with the driver. SQLAlchemy then asks the server about itself, and the driver has no limit for that."""
+        self._driver = dialect.connect(*arguments, **named)
+        self._opening = self._watchdog(self._patience_s)
+        return self._driver
+
+    def _watchdog(self, within_s: float) -> threading.Timer:
+        """Ends the connection after that time, unless it is cancelled before."""
+        self._is_late = threading.Event()
+        timer = threading.Timer(within_s, _cut, (self._driver, self._is_late))
+        timer.daemon = True
+        timer.start()
+        return timer
 
     def close(self) -> None:
         """End the session, whatever state it is in."""
@@ -153,10 +179,8 @@ class Database:
     def _asked(self, timeout_s: float) -> Iterator[Connection]:
         """The session, which is ended when the time is over. An error of the database is ``UnreadableReply``."""
         assert self._connection is not None
-        is_late = threading.Event()
-        watchdog = threading.Timer(timeout_s, _cut, (self._connection, is_late))
-        watchdog.daemon = True
-        watchdog.start()
+        watchdog = self._watchdog(timeout_s)
+        is_late = self._is_late
         try:
             yield self._connection
         except DBAPIError as error:
@@ -174,13 +198,12 @@ class Database:
             watchdog.cancel()
 
 
-def _cut(connection: Connection, is_late: threading.Event) -> None:
+def _cut(driver: Any, is_late: threading.Event) -> None:
     """End the connection while a statement waits for it. A driver without a descriptor keeps its own time-outs."""
     is_late.set()
-    with suppress(Exception):  # the session may end by itself at this moment, in any way
-        number = connection.connection.driver_connection.fileno()  # type: ignore[union-attr]
-        with socket.socket(fileno=os.dup(number)) as line:
-            line.shutdown(socket.SHUT_RDWR)
+    # The session may end by itself at this moment, in any way.
+    with suppress(Exception), socket.socket(fileno=os.dup(driver.fileno())) as line:
+        line.shutdown(socket.SHUT_RDWR)
 
 
 def _bound(statement: str, values: Mapping[str, Any]) -> dict[str, Any]:

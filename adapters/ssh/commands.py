@@ -13,6 +13,7 @@ from typing import Protocol
 
 from paramiko import Channel, Transport
 
+from adapters.ssh.connect import closing_at
 from adapters.ssh.translate import FOREIGN, Stage, translate
 from orchestrator.clock import Clock
 from orchestrator.errors import CommandTimedOut, ConnectionLost, Unreachable
@@ -44,18 +45,21 @@ class RemoteCommands:
         Raises ``Unreachable``, ``AuthenticationFailed`` or ``HostKeyRejected`` if the command cannot have started,
         ``ConnectionLost`` or ``CommandTimedOut`` if it may have started.
         """
-        channel = self._channel()
+        transport, channel = self._channel(timeout_s)
         deadline = self._clock.now() + timeout_s  # the log-in has its own time
         try:
             channel.set_combine_stderr(True)
             channel.settimeout(timeout_s)
-            channel.exec_command(shlex.join(words))
+            # paramiko waits for this answer without a limit; closing the transport ends the wait.
+            with closing_at(transport, timeout_s):
+                channel.exec_command(shlex.join(words))
             return self._answer(channel, words[0], deadline, timeout_s)
-        except TimeoutError as error:
-            self.close()
-            raise CommandTimedOut(f"{words[0]} did not end within {timeout_s:g} s", device=self._device) from error
         except FOREIGN as error:
             self.close()
+            if isinstance(error, TimeoutError) or self._clock.now() >= deadline:
+                raise CommandTimedOut(
+                    f"{words[0]} did not end within {timeout_s:g} s", device=self._device
+                ) from error
             raise translate(error, stage=Stage.TALK, device=self._device) from error
         finally:
             with suppress(*FOREIGN):  # a session that is lost has ended its channels too
@@ -70,13 +74,14 @@ class RemoteCommands:
             except FOREIGN:
                 return  # already closed, as intended
 
-    def _channel(self) -> Channel:
-        """A new channel. A session that ended unnoticed is replaced once: nothing was sent over the new one."""
+    def _channel(self, within_s: float) -> tuple[Transport, Channel]:
+        """A new channel, with its session. A session that ended unnoticed, or does not answer, is replaced once: nothing
+        was sent over the new one."""
         for is_last in (self._transport is None, True):
             if self._transport is None or not self._transport.is_active():
                 self._transport = self._sessions.transport()
             try:
-                return self._transport.open_session()
+                return self._transport, self._transport.open_session(timeout=within_s)
             except FOREIGN as error:
                 self.close()
                 if is_last:

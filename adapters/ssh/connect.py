@@ -22,7 +22,7 @@ from adapters.ssh.options import SshOptions
 from adapters.ssh.translate import FOREIGN, Stage, translate
 from orchestrator.clock import Clock
 from orchestrator.errors import AuthenticationFailed, Unreachable
-from orchestrator.family.connect import dial
+from orchestrator.family.connect import Address, dial
 from orchestrator.family.contract import Secrets
 from orchestrator.model.inventory import Device, Login, Site
 
@@ -72,10 +72,9 @@ class SshConnector:
         with ExitStack() as undo:
             sock = self._dial(deadline)
             undo.callback(sock.close)
-            tune(sock, unacknowledged_s=self._site.command_timeout)
             transport = self._exchange_keys(sock, expected, deadline)
             undo.callback(transport.close)
-            verify(expected, _key_of(transport), self._device)
+            verify(expected, self._key_of(transport), self._device)
             self._log_in(transport, deadline)
             undo.pop_all()
         return transport
@@ -90,13 +89,18 @@ class SshConnector:
         return left
 
     def _dial(self, deadline: float) -> socket.socket:
+        def connect(address: Address, within_s: float) -> socket.socket:
+            sock = socket.create_connection(address, within_s)
+            try:
+                tune(sock, unacknowledged_s=self._site.command_timeout)
+            except OSError:  # some systems refuse this if the device has ended the connection already
+                sock.close()
+                raise
+            return sock
+
         try:
             return dial(
-                address_of(self._device),
-                self._device.port,
-                self._left(deadline),
-                clock=self._clock,
-                connect=socket.create_connection,
+                address_of(self._device), self._device.port, self._left(deadline), clock=self._clock, connect=connect
             )
         except (OSError, UnicodeError) as error:  # a name that cannot be encoded is a UnicodeError
             raise translate(error, stage=Stage.CONNECT, device=self._device.name) from error
@@ -122,6 +126,14 @@ class SshConnector:
         while not done.wait(min(0.1, self._left(deadline))):
             if not transport.is_active():
                 return
+
+    def _key_of(self, transport: Transport) -> HostKey:
+        """The key that the device has shown. The device may end the connection at any moment."""
+        try:
+            key = transport.get_remote_server_key()
+        except FOREIGN as error:
+            raise translate(error, stage=Stage.CONNECT, device=self._device.name) from error
+        return HostKey(key.get_name(), key.asbytes())
 
     def _log_in(self, transport: Transport, deadline: float) -> None:
         login = self._site.login
@@ -177,7 +189,7 @@ class SshConnector:
     def _open_shell(self, transport: Transport, deadline: float) -> Channel:
         try:
             # paramiko waits for these answers without a separate limit; closing the transport ends the wait.
-            with _closing_at(transport, self._left(deadline)):
+            with closing_at(transport, self._left(deadline)):
                 channel = transport.open_session(timeout=self._left(deadline))
                 channel.set_combine_stderr(True)
                 channel.get_pty(term="dumb", width=COLUMNS, height=ROWS)
@@ -278,11 +290,6 @@ def _points_to(refused: Exception | None, method: str) -> bool:
     return isinstance(refused, BadAuthenticationType) and method in refused.allowed_types
 
 
-def _key_of(transport: Transport) -> HostKey:
-    key = transport.get_remote_server_key()
-    return HostKey(key.get_name(), key.asbytes())
-
-
 def _prefer(transport: Transport, expected: Expected) -> None:
     """Ask first for the known kinds of key, so that a device with several keys shows one that can be checked."""
     known = {key.type for key in expected.keys}
@@ -294,7 +301,8 @@ def _prefer(transport: Transport, expected: Expected) -> None:
 
 
 @contextmanager
-def _closing_at(transport: Transport, seconds: float) -> Iterator[None]:
+def closing_at(transport: Transport, seconds: float) -> Iterator[None]:
+    """Close ``transport`` if the block takes longer than ``seconds``."""
     timer = threading.Timer(seconds, transport.close)
     timer.daemon = True
     timer.start()

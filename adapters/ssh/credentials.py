@@ -13,6 +13,7 @@ from paramiko.ssh_exception import PasswordRequiredException
 
 from adapters.ssh.options import SshOptions
 from adapters.ssh.translate import FOREIGN
+from orchestrator.characters import printable
 from orchestrator.errors import AuthenticationFailed
 from orchestrator.model.inventory import Login
 
@@ -22,12 +23,12 @@ _USUAL_PLACES = ("~/.ssh/id_ed25519", "~/.ssh/id_ecdsa", "~/.ssh/id_rsa")
 def keys_of(login: Login, options: SshOptions, passphrase: str | None, *, device: str) -> Iterator[paramiko.PKey]:
     """The keys to try, in order: the key file, the agent's, those in the usual places.
 
-    Raises ``AuthenticationFailed`` when the named key file cannot be used.
+    Raises ``AuthenticationFailed`` when the named key file, or the agent, cannot be used.
     """
     if login.key_file is not None:
         yield load_key(login.key_file, passphrase, device=device)
     if options.allow_agent:
-        yield from _agent_keys()
+        yield from _agent_keys(device)
     if options.look_for_keys:
         for place in _USUAL_PLACES:
             if Path(place).expanduser().is_file():
@@ -68,8 +69,16 @@ def _load_quietly(file: str, passphrase: str | None) -> Iterator[paramiko.PKey]:
         return
 
 
-def _agent_keys() -> Iterator[paramiko.PKey]:
-    agent = paramiko.Agent()
+def _agent_keys(device: str) -> Iterator[paramiko.PKey]:
+    """The keys of the agent; none if no agent runs. Raises ``AuthenticationFailed`` for an agent that gives no answer."""
+    try:
+        agent = paramiko.Agent()
+    except FOREIGN as error:
+        raise AuthenticationFailed(
+            f"the SSH agent cannot be used: {printable(str(error)) or type(error).__name__}",
+            device=device,
+            hint="check with `ssh-add -l`; without allow_agent in the options of the site, no agent is asked",
+        ) from error
     try:
         yield from agent.get_keys()
     finally:

@@ -106,7 +106,10 @@ def served(room: Room) -> Iterator[int]:
         protocol_version = "HTTP/1.1"
 
         def _any(self) -> None:
-            body = self.rfile.read(int(self.headers.get("Content-Length") or 0)).decode()
+            size = int(self.headers.get("Content-Length") or 0)
+            body = self.rfile.read(size).decode()
+            if len(body) < size:
+                return None  # the client is gone in the middle of a request
             room.heard.append(f"{self.command} {self.path} {body}".rstrip())
             if room.silent.is_set():
                 threading.Event().wait(6)

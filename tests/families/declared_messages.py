@@ -96,7 +96,7 @@ PASSWORD = "correct-horse"
 class Plant:
     """What a server keeps. ``says``: answers in place of the next ones: a code of an error, ``hang-up``, ``silent``,
     ``nobody``, ``denied``, or a text. ``logins``: what was sent to log in, in clear text. ``is_abrupt``: it resets a
-    connection whose login it refuses."""
+    connection whose login it refuses. ``greets``: the only line that it sends, if it is not empty."""
 
     valve: dict[str, Any] = field(default_factory=lambda: {"room": "A", "note": "x", "size": 3})
     waiting: Any = 7
@@ -105,11 +105,13 @@ class Plant:
     logins: list[dict[str, Any]] = field(default_factory=list)
     is_mute: bool = False
     is_abrupt: bool = False
+    greets: bytes = b""
 
 
 class _Handler(socketserver.StreamRequestHandler):
     """One connection."""
 
+    disable_nagle_algorithm = True  # an answer of several pieces would wait for an acknowledgement
     plant: Plant
 
     def handle(self) -> None:
@@ -117,8 +119,11 @@ class _Handler(socketserver.StreamRequestHandler):
         if self.plant.is_mute:
             self.rfile.readline()
             return
+        if self.plant.greets:
+            self.wfile.write(self.plant.greets)
+            return
         self.wfile.write(b'INFO {"server_id":"x","version":"2.15.1","headers":true,"max_payload":100000}\r\n')
-        while line := self.rfile.readline():
+        while (line := self.rfile.readline()).endswith(b"\n"):
             word, *rest = line.decode().split(" ", 1)
             if word == "CONNECT":
                 self.plant.logins.append(json.loads(rest[0]))
@@ -130,7 +135,10 @@ class _Handler(socketserver.StreamRequestHandler):
                 self._acknowledge()
             if word == "PUB":
                 subject, reply, size = rest[0].split()
-                body = self.rfile.read(int(size) + 2)[:-2].decode()
+                sent = self.rfile.read(int(size) + 2)
+                if not sent.endswith(b"\r\n"):
+                    return  # the client is gone in the middle of a message
+                body = sent[:-2].decode()
                 self.plant.heard.append(f"request {subject} {body}".rstrip())
                 told = self.plant.says.pop(0) if self.plant.says else None
                 if told == "hang-up":

@@ -244,6 +244,20 @@ def test_a_login_that_is_refused_abruptly(plant: Plant, port: int, turn: int) ->
     assert (refused.kind, "refused the login" in refused.text) == ("AuthenticationFailed", True), (turn, refused.text)
 
 
+@pytest.mark.parametrize(
+    "line",
+    [b"INFO", b"INFO {", b"INFO []\r\n", b'INFO {"connect_urls": 1}\r\n', b"SSH-2.0-x\r\n", b"-ERR", b"\xff\r\n"],
+)
+def test_a_first_line_that_is_nonsense(plant: Plant, port: int, line: bytes) -> None:
+    """Law: a server that sends half a line, or no line of NATS, is one that cannot be reached; nothing was sent."""
+    plant.greets = line
+    with closing(adapter_at(port)) as adapter:
+        found = adapter.probe("valve", ["one"])["one"]
+        [result] = adapter.apply("open", [Call("one")], Anytime())
+    assert isinstance(found, Failure)
+    assert (found.kind, result.effect) == ("Unreachable", Effect.NOT_SENT), (found, result)
+
+
 def test_a_server_without_tls(plant: Plant, port: int) -> None:
     """Law: where the inventory does not allow plain text, a server that offers nothing else never gets the login."""
     with closing(adapter_at(port, scheme="tls")) as adapter:

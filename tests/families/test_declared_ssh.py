@@ -103,8 +103,11 @@ class Server:
         """Log-ins until now."""
         return self.log.read_text(errors="replace").count("Accepted publickey")
 
-    def adapter(self, file: str, *, key: paramiko.PKey | None = None, read_only: bool = False) -> Adapter:
-        """That of a site whose device is this server; ``key``: the host key that the inventory has."""
+    def adapter(
+        self, file: str, *, key: paramiko.PKey | None = None, read_only: bool = False, port: int | None = None
+    ) -> Adapter:
+        """That of a site whose device is this server; ``key``: the host key that the inventory has. ``port``: one that
+        leads to it."""
         expected = key or self.host
         site = Site.model_validate(
             {
@@ -114,7 +117,7 @@ class Server:
                     {
                         "name": "ny1",
                         "address": "127.0.0.1",
-                        "port": self.port,
+                        "port": port or self.port,
                         "host_key": f"{expected.get_name()} {expected.get_base64()}",
                     }
                 ],

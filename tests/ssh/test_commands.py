@@ -6,11 +6,11 @@ import threading
 from typing import cast
 
 import pytest
-from paramiko import Channel, Transport
+from paramiko import Channel, SSHException, Transport
 
 from adapters.ssh.commands import RemoteCommands
 from orchestrator.clock import SystemClock
-from orchestrator.errors import ConnectionLost
+from orchestrator.errors import CommandTimedOut, ConnectionLost
 
 
 class _Broken:
@@ -24,7 +24,7 @@ class _Broken:
     def transport(self) -> Transport:
         return cast("Transport", self)
 
-    def open_session(self) -> Channel:
+    def open_session(self, timeout: float) -> Channel:
         return cast("Channel", self)
 
     def is_active(self) -> bool:
@@ -54,3 +54,27 @@ def test_a_session_that_is_lost_at_the_end_of_a_command() -> None:
     assert RemoteCommands(_Broken(0), "ny1", SystemClock()).run(["echo", "done"], 1.0) == (0, "done")
     with pytest.raises(ConnectionLost, match="ended without an exit code"):
         RemoteCommands(_Broken(-1), "ny1", SystemClock()).run(["echo", "done"], 1.0)
+
+
+class _Frozen(_Broken):
+    """A session whose device is acknowledged by its system, but never answers."""
+
+    def __init__(self) -> None:
+        super().__init__(0)
+        self.over = threading.Event()
+
+    def exec_command(self, command: str) -> None:
+        self.over.wait(30)
+        raise SSHException("Channel closed.")
+
+    def close(self) -> None:
+        self.over.set()
+
+
+@pytest.mark.realtime
+def test_a_device_that_is_frozen() -> None:
+    """Law: the start of a command has the time limit of the command."""
+    frozen = _Frozen()
+    with pytest.raises(CommandTimedOut, match=r"within 0\.1 s"):
+        RemoteCommands(frozen, "ny1", SystemClock()).run(["echo", "done"], 0.1)
+    assert frozen.over.is_set()

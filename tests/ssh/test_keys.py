@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import gc
+import socket
+import threading
 from pathlib import Path
 
 import paramiko
@@ -94,6 +97,35 @@ def test_keys_in_the_usual_places_are_used_only_if_configured(
     with session(sshd, password=None, options=SshOptions(look_for_keys=True, allow_agent=True)) as shell:
         shell.open()
     assert sshd.offers == [("publickey", True)]
+
+
+@pytest.mark.parametrize("answer", [b"", b"\x00\x00", b"\x00\x00\x00\x01\x05"])
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")  # paramiko leaves its socket open
+def test_an_agent_that_breaks_off(
+    sshd: Sshd, answer: bytes, tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Law: an agent that ends its connection, or refuses, is an account that does not work, and says so."""
+    place = str(tmp_path_factory.mktemp("a") / "agent")
+    monkeypatch.setenv("SSH_AUTH_SOCK", place)
+    with socket.socket(socket.AF_UNIX) as agent:
+        agent.bind(place)
+        agent.listen()
+
+        def break_off() -> None:
+            line, _ = agent.accept()
+            with line:
+                line.recv(100)
+                line.sendall(answer)
+
+        thread = threading.Thread(target=break_off, daemon=True)
+        thread.start()
+        with (
+            session(sshd, password=None, options=SshOptions(allow_agent=True)) as shell,
+            pytest.raises(AuthenticationFailed, match="the SSH agent cannot be used"),
+        ):
+            shell.open()
+        thread.join(5)
+    gc.collect()
 
 
 # Host keys.
