@@ -112,15 +112,19 @@ def test_the_same_seed_is_the_same_rehearsal(shell: Shell) -> None:
     assert one.values[0] == other.values[0]
 
 
-def test_the_line_to_type_again(shell: Shell) -> None:
-    """Law: what it prints for a repetition is understood, and ends the same."""
-    first = rehearse(shell, "uncontrolled", "--attest", "cables pulled, twice", "--site", "nj")
+@pytest.mark.parametrize("named", [("--all",), (VPN,), ("--service", VPN)])
+def test_the_line_to_type_again(shell: Shell, named: tuple[str, ...]) -> None:
+    """Law: what it prints for a repetition is understood, names each service once, and ends the same."""
+    how = ("--fast", "--seed", "11", "--attest", "cables pulled, twice", "--site", "nj")
+    first = shell("rehearse", "uncontrolled", *named, *how)
     line = re.search(r"to repeat this rehearsal: failover (.*)$", first.out, re.M)
     assert line is not None
-    assert "--site nj" in line[1]
+    assert ("--site nj" in line[1], line[1].count(VPN)) == (True, VPN in named)
     again = shell(*shlex.split(line[1]))
     assert again.code == first.code
-    assert again.out.splitlines()[-1] == first.out.splitlines()[-1]
+    counted, line_again = again.out.splitlines()[-2:]
+    assert counted == first.out.splitlines()[-2]
+    assert sorted(shlex.split(line_again)) == sorted(shlex.split(line[0]))
 
 
 def test_decisions_and_how_long_they_took(shell: Shell) -> None:

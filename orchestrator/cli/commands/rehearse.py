@@ -86,9 +86,10 @@ def rehearse(
 
     program: Any = context.find_root().command
     rehearsed = program.commands[kind].make_context(kind, list(context.args), resilient_parsing=True).params
+    plain = tuple(rehearsed["names"] or ())
     request = RehearsalRequest(
         kind=kind,
-        services=(*(rehearsed["names"] or ()), *(named or ())),
+        services=(*plain, *(named or ())),
         everything=everything,
         pair=pair,
         site=site,
@@ -102,5 +103,6 @@ def rehearse(
         both_active=both_active,
         attended=is_attended() and not as_json,
         more=tuple(context.args),
+        plain=plain,
     )
     raise typer.Exit(run_rehearsal(tools_of(context), request, program, yes=yes, as_json=as_json))

@@ -43,15 +43,17 @@ def run_rehearsal(tools: Tools, request: RehearsalRequest, program: Program, *, 
 def _typed(request: RehearsalRequest, copy: Rehearsing, *, yes: bool, as_json: bool) -> list[str]:
     """The rehearsed command, word by word."""
     words = [request.kind, "--inventory", str(copy.inventory), _SITE_OPTION, copy.rehearsal.source]
-    words += [*request.more, *_services(copy)]
+    words += [*request.more, *_services(request, copy)]
     words += [word for fault in copy.faults for word in ("--fault", fault)]
     words += ["--yes"] if yes or not request.attended else []
     return words + (["--json"] if as_json else [])
 
 
-def _services(copy: Rehearsing) -> list[str]:
-    """The services as plain words. A name that looks like an option becomes the value of ``--service``."""
-    return [f"--service={name}" if name.startswith("-") else name for name in copy.rehearsal.services]
+def _services(request: RehearsalRequest, copy: Rehearsing) -> list[str]:
+    """The services that are not among the words of ``more``, as plain words. A name that looks like an option becomes
+    the value of ``--service``."""
+    names = [name for name in copy.rehearsal.services if name not in request.plain]
+    return [f"--service={name}" if name.startswith("-") else name for name in names]
 
 
 def _type(program: Program, copy: Rehearsing, words: Sequence[str]) -> int:
@@ -120,7 +122,7 @@ def _decided(found: Debriefing) -> Iterator[str]:
 
 def _again(request: RehearsalRequest, copy: Rehearsing) -> str:
     words = ["failover", "rehearse", request.kind, "--seed", str(copy.rehearsal.seed)]
-    words += ["--all"] if request.everything else _services(copy)
+    words += ["--all"] if request.everything else _services(request, copy)
     for option, value in (
         ("--pair", request.pair),
         (_SITE_OPTION, request.site),

@@ -46,8 +46,9 @@ _PASSING = "passing-"
 
 @dataclass(frozen=True, slots=True)
 class RehearsalRequest:
-    """The request for a rehearsal. ``more``: options of the rehearsed command, as typed. ``offline``: no device is
-    read. ``attended``: an operator watches it, so time passes for the rehearsed command."""
+    """The request for a rehearsal. ``more``: services and options of the rehearsed command, as typed. ``plain``: those
+    services. ``offline``: no device is read. ``attended``: an operator watches it, so time passes for the rehearsed
+    command."""
 
     kind: RehearsedKind
     services: tuple[str, ...]
@@ -64,6 +65,7 @@ class RehearsalRequest:
     both_active: bool
     attended: bool
     more: tuple[str, ...]
+    plain: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
