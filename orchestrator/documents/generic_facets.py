@@ -79,6 +79,12 @@ class Facets:
         serves = [self.check(side, Facet.SERVES, made[Facet.SERVES])] if Facet.SERVES in made else []
         return [*serves, *self.fields(side, made)]
 
+    def shut(self, close: str) -> Steps:
+        """The checks of the source after the action that closes it. If a reading counts the clients of a closed site, no
+        client may be left: a closed site may still serve sessions that were open before."""
+        left = [self.check("source", Facet.CLIENTS, 0)] if self.has(Facet.CLIENTS, "closed") else []
+        return [*self.shown(close), *left]
+
     def after(self, action: str, end: End) -> dict[str, bool]:
         """The boolean fields of the model at an end after the action."""
         found = self.fields_at(end)

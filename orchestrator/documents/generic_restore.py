@@ -64,7 +64,7 @@ def restore(file: FamilyFile) -> Steps:
             **({} if file.actions[close].idempotent else {"only_if": [facets.check("source", Facet.SERVES, True)]}),
             "require": [facets.check("target", Facet.SERVES, True, _LEFT, _AGAIN)],
             "do": {"on": "source", "action": close},
-            "expect": facets.shown(close),
+            "expect": facets.shut(close),
             **({"report": counted} if counted else {}),
         },
     ]

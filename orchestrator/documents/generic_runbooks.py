@@ -117,7 +117,7 @@ def _controlled(file: FamilyFile) -> Steps:
                 *facets.links({"target": "the link is down at the target"}, remedy=_RELINK),
             ],
             "do": {"on": "source", "action": close},
-            "expect": facets.shown(close),
+            "expect": facets.shut(close),
             "undo": {
                 "require": [
                     facets.check(
@@ -250,7 +250,7 @@ def _guard(file: FamilyFile) -> Steps:
             "point_of_no_return": True,
             "require": [facets.check("target", Facet.SERVES, True, left, _NAME_FAILED)],
             "do": {"on": "source", "action": close},
-            "expect": facets.shown(close),
+            "expect": facets.shut(close),
             "within": "5s",
             "patience": "5s",
             "attempts": 20,

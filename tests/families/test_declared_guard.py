@@ -68,6 +68,26 @@ def test_those_that_come_with_the_program(family: str) -> None:
     assert all(check.reading == serving_reading(file) for check in close.require)
 
 
+LEFT = [
+    *(
+        (family, "guard", family in ("postgresql", "rabbitmq"))
+        for family in ("postgresql", "rabbitmq", "redis", "nats")
+    ),
+    ("rabbitmq", "controlled", True),
+    ("postgresql", "restore", True),
+    ("redis", "restore", False),
+]
+
+
+@pytest.mark.parametrize(("family", "kind", "left"), LEFT)
+def test_a_closed_site_has_no_client(family: str, kind: str, left: bool) -> None:
+    """Law: a runbook made from a file closes a site only once its clients are gone, if the file counts them. Without
+    this, a command that broke off after it shut the door counted as done, and open sessions still wrote."""
+    runbook = generic_runbook(read_family(SHIPPED / f"{family}.yaml").result(), kind)
+    (close,) = [step for step in runbook.steps if step.id == "close"]
+    assert (0 in [value for check in close.expect for value in check.where.values() if value is not False]) is left
+
+
 def test_a_runbook_that_no_run_would_take(tmp_path: Path) -> None:
     """Law: a guard does not start with a runbook that lint refuses: it would find out once both sites serve."""
     counters = Counters.make(tmp_path)
