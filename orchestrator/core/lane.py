@@ -93,7 +93,8 @@ class Lane:
     claimed: frozenset[tuple[str, str]] = frozenset()  # (thing, claim) granted for the present attempt of this step
     holds: tuple[tuple[Side, str], ...] = ()  # (side, thing) of a whole site that this service relies on
     failure: str = ""
-    remedy: str = ""  # what an operator does about the failure
+    remedy: str = ""  # what an operator does about the failure, or about the failure that is rolled back
+    undo_remedy: str = ""  # what an operator does about an undo that failed
     failure_unknown: bool = False
     turning: str = ""  # why the lane will be rolled back; the rollback has not started yet
     completed: tuple[str, ...] = ()  # items that an action was done to, as far as is known

@@ -57,6 +57,7 @@ _NEW_ATTEMPT: Mapping[str, Any] = {
     "claimed": frozenset(),
     "failure": "",
     "remedy": "",
+    "undo_remedy": "",
 }
 
 
@@ -246,13 +247,15 @@ def _step_done(lane: Lane, event: ev.StepDone, at: float) -> Lane:
 
 
 def _step_failed(lane: Lane, event: ev.StepFailed, at: float) -> Lane:
-    remedy = lane.remedy if event.undo else event.remedy
-    return _enter(lane, Stage.FAILED, at, failure=event.why, remedy=remedy, failure_unknown=event.unknown, gates=())
+    told = {"undo_remedy" if event.undo else "remedy": event.remedy}
+    return _enter(lane, Stage.FAILED, at, failure=event.why, failure_unknown=event.unknown, gates=(), **told)
 
 
 def _step_retried(lane: Lane, event: ev.StepRetried, at: float) -> Lane:
     attempts_from = len(lane.intents)
     retried = _enter(lane, Stage.REQUIRE, at, step_at=at, moved_at=at, attempts_from=attempts_from, **_NEW_ATTEMPT)
+    if lane.status == "reverting":
+        retried = _with(retried, remedy=lane.remedy)
     return _prove_doubts_first(retried)
 
 

@@ -60,7 +60,7 @@ class Facets:
     def check(self, side: str, facet: Facet, value: bool | int, say: str = "", remedy: str = "") -> dict[str, Any]:
         """A check of one facet at one side."""
         reading, name, _ = self._places[facet]
-        told = {"say": say} | ({"remedy": remedy} if remedy else {}) if say else {}
+        told = {key: text for key, text in (("say", say), ("remedy", remedy)) if text}
         return {"on": side, "reading": reading, "where": {name: value}} | told
 
     def fields(self, side: str, wanted: Mapping[str, bool]) -> Steps:

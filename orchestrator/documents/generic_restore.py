@@ -28,6 +28,15 @@ _RESTORE = "resume an unfinished restore (`failover runs list`), or run `failove
 _RELINK = (
     "check the link between the sites. If the site was not restored, run `failover restore SERVICE --site TARGET`"
 )
+_OPENED = (
+    "read both sites with `failover status SERVICE`, and find out who opened SOURCE. If SOURCE serves, end the run with"
+    " `failover abort --leave --reason TEXT`, and copy what only SOURCE has. Otherwise run `failover resume`"
+)
+_CLOSED = (
+    "read both sites with `failover status SERVICE`, and find out who closed TARGET. Do not open SOURCE, because only"
+    " TARGET may have all data. If TARGET serves again, run `failover resume`"
+)
+_LINKED = "check the link between the sites, and read both with `failover status SERVICE`, then run `failover resume`"
 _WRONG_SITE = "look for an unfinished run with `failover runs list`, and check that `--site` names the restored site"
 
 
@@ -38,7 +47,7 @@ def restore(file: FamilyFile) -> Steps:
     mate = _mate(file, facets, "restore")
     if not facets.has(Facet.LINK, "mate"):
         raise not_made(file, "restore", "no field reports the state of the link at the mate (facet link)")
-    links = facets.links({"source": "", "target": ""}, serving="target")
+    links = facets.links({"source": "", "target": ""}, serving="target", remedy=_LINKED)
     acting = facets.check(
         "target",
         Facet.SERVES,
@@ -47,7 +56,7 @@ def restore(file: FamilyFile) -> Steps:
         "check with `failover status` which site serves, and name the failed site with `--site`. If no site serves, use"
         " `failover uncontrolled` first",
     )
-    closed = facets.check("source", Facet.SERVES, False, "the failed site serves again")
+    closed = facets.check("source", Facet.SERVES, False, "the failed site serves again", _OPENED)
     counted = (
         [{"on": "source", "reading": facets.value("source", Facet.BACKLOG)["reading"]}]
         if facets.has(Facet.BACKLOG, "closed")
@@ -75,7 +84,7 @@ def restore(file: FamilyFile) -> Steps:
             {
                 "id": "arrived",
                 "title": "Wait until the acting site has all data of the failed site",
-                "until": [given.check, closed, *links],
+                "until": [given.check | {"remedy": _LINKED}, closed, *links],
                 "progress": given.progress,
                 "when_stalled": _STALLED,
                 "timeout": "1d",
@@ -88,7 +97,7 @@ def restore(file: FamilyFile) -> Steps:
         {
             "id": "following",
             "title": "Check that the failed site is the mate of the acting site",
-            "until": [closed, *_flags(file, facets, "source"), *links],
+            "until": [closed, *(one | {"remedy": _LINKED} for one in _flags(file, facets, "source")), *links],
             "timeout": "1h",
             "poll": _POLL,
         },
@@ -156,8 +165,8 @@ def becoming_mate(file: FamilyFile, kind: str) -> Steps:
     """The steps that make a closed source the mate of a target that serves. Empty if the file gives a closed site and a
     mate the same fields."""
     facets = Facets(file)
-    closed = facets.check("source", Facet.SERVES, False, "the closed site serves again")
-    acting = facets.check("target", Facet.SERVES, True, _LEFT)
+    closed = facets.check("source", Facet.SERVES, False, "the closed site serves again", _OPENED)
+    acting = facets.check("target", Facet.SERVES, True, _LEFT, _CLOSED)
     mate = facets.fields_at("mate")
     steps = []
     for action in _mate(file, facets, kind):

@@ -35,6 +35,18 @@ _CLOSE_ONE = "close the site that must not serve, and read both sites with `fail
 _TAKEN = "read both sites with `failover status`: if the target serves, there is nothing to take over"
 _NOT_LOST = "read both sites with `failover status`, and use `failover controlled` if the failed site serves"
 _HEARD = "reach the failed site another way and use `failover controlled`, or stop the failed site first"
+_LET_SERVE = (
+    "read both sites with `failover status SERVICE`. If TARGET serves, end the run with `failover abort --leave --reason"
+    " TEXT`. Otherwise run `failover resume`"
+)
+_OPENED = (
+    "read both sites with `failover status SERVICE`, and find out who opened SOURCE. Do not open TARGET while SOURCE"
+    " serves"
+)
+_MOVED = (
+    "read both sites with `failover status SERVICE`. If TARGET serves and SOURCE does not, end the run with `failover"
+    " abort --leave --reason TEXT`. Otherwise run `failover resume`"
+)
 _NAME_FAILED = "check with `failover status` which site serves, and name the failed site with `--site`"
 
 
@@ -125,6 +137,7 @@ def _controlled(file: FamilyFile) -> Steps:
                         Facet.SERVES,
                         False,
                         "the target serves, so opening the source could make two active sites",
+                        _LET_SERVE,
                     )
                 ],
                 "do": {"on": "source", "action": reopen},
@@ -146,8 +159,8 @@ def _controlled(file: FamilyFile) -> Steps:
             "title": "Open the target",
             "point_of_no_return": True,
             "require": [
-                facets.check("source", Facet.SERVES, False, "the source serves again"),
-                facets.check("target", Facet.SERVES, False, "the target already serves"),
+                facets.check("source", Facet.SERVES, False, "the source serves again", _OPENED),
+                facets.check("target", Facet.SERVES, False, "the target already serves", _MOVED),
             ],
             "reconfirm": [
                 drained.check | {"say": "the target no longer has everything"},

@@ -232,7 +232,8 @@ class Stalled(Strict):
 
 
 class GateOpened(Strict):
-    """A decision is needed. ``at_risk``: how many messages would be lost by continuing; None if unknown.
+    """A decision is needed. ``at_risk``: how many messages would be lost by continuing; None if unknown. ``remedy``:
+    what an operator does about the failed step that the question is about, or empty if that is not known.
 
     ``approval``: the question is about the whole plan of the run, and has no lane and no step.
     """
@@ -243,6 +244,7 @@ class GateOpened(Strict):
     choices: tuple[Answer, ...]
     unattended: Answer
     why: str
+    remedy: str = ""
     item: str | None = None
     at_risk: int | None = None
     approval: ApprovalSought | None = None

@@ -154,12 +154,14 @@ class RunReport(_Strict):
 
 
 class OpenQuestion(_Strict):
-    """A question that a lane waits for. Without ``service``, the whole run waits. ``answer`` is the command to answer."""
+    """A question that a lane waits for. Without ``service``, the whole run waits. ``answer`` is the command to answer.
+    ``remedy``: what an operator does about the failed step that the question is about, or empty."""
 
     service: str | None
     gate: str
     item: str | None
     why: str
+    remedy: str = ""
     choices: tuple[str, ...]
     answer: str
 

@@ -13,6 +13,7 @@ from orchestrator.model import events as ev
 from orchestrator.model.families import amount, family_called, words_of
 from orchestrator.model.readings import Role
 from orchestrator.reports.document import LaneReport, RunReport
+from orchestrator.reports.remedies import after_end, resumes, rolled_back
 
 _PLANNED = ("controlled", "failback")
 """How the names of planned moves start."""
@@ -112,7 +113,7 @@ def _after_repair(report: RunReport, lane: LaneReport, it: str) -> str:
 
 
 def _after_revert(report: RunReport, lane: LaneReport) -> str:
-    cause = lane.remedy or "fix the cause, and check with `failover status`"
+    cause = rolled_back(lane.remedy) or "fix the cause, and check with `failover status`"
     again = f"{_sentence(cause)} If the service still has to move, run the command again."
     if report.runbook.partition("/")[2] == "suspend" and lane.suspended.get(report.target) is False:
         return (
@@ -257,11 +258,12 @@ def _when_stopped(report: RunReport, lane: LaneReport) -> str:
             f"The changes stay, and fences too (`failover runs show {report.run}`). Read both sites first: `failover "
             f"status {typed(lane.service)}`."
         )
+    cause = _sentence(after_end(lane.remedy, report.run)) if lane.remedy else ""
+    if lane.outcome is ev.Outcome.STUCK and resumes(lane.remedy):
+        return f"{_left(lane)} {cause} {_give_up(report)}"
     if lane.outcome is ev.Outcome.STUCK:
-        return (
-            f"{_left(lane)} Check both sites (`failover status`), fix the cause, and resume the run: "
-            f"`failover resume {report.run}`. {_give_up(report)}"
-        )
+        check = cause or "Check both sites (`failover status`), and fix the cause."
+        return f"{_left(lane)} {check} Then resume the run: `failover resume {report.run}`. {_give_up(report)}"
     if lane.undecided is not None:
         go_on = (
             f"`failover resume {report.run} --{lane.undecided} FILE` with a file of decisions, or without "
@@ -269,6 +271,10 @@ def _when_stopped(report: RunReport, lane: LaneReport) -> str:
         )
     else:
         go_on = f"`failover resume {report.run}`"
+    if resumes(lane.remedy):
+        return f"{cause}{_way_back(report, lane)}"
+    if cause:
+        return f"{cause} Then resume the run: {go_on}.{_way_back(report, lane)}"
     return f"The run does not continue by itself. Resume it: {go_on}.{_way_back(report, lane)}"
 
 

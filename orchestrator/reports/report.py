@@ -195,7 +195,7 @@ def _lane_report(run: state.Run, began: float, story: _LaneStory) -> LaneReport:
         status=lane.status,
         outcome=lane.outcome,
         reason=lane.reason or lane.failure,
-        remedy=lane.remedy,
+        remedy=lane.undo_remedy if lane.status in ("reverting", "stuck") else lane.remedy,
         steps=tuple(story.steps.values()),
         decisions=tuple(story.decisions),
         outage_seconds=_outage(positions),

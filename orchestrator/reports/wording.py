@@ -13,6 +13,7 @@ from orchestrator.model.families import amount, words_of
 from orchestrator.model.outcome import Effect
 from orchestrator.model.readings import is_backlog, reading_called
 from orchestrator.model.runbook import Progress
+from orchestrator.reports.remedies import at_question
 
 # The most characters of a command in a line of progress. The report has the whole command.
 _COMMAND_LENGTH = 120
@@ -206,7 +207,8 @@ def _of_gate(event: ev.Event, plan: ev.Plan) -> str:
         case ev.GateOpened():
             risk = "" if event.at_risk is None else f" ({amount(event.at_risk, plan.runbook.family)} at risk)"
             why = event.why.removesuffix(".")
-            return f"decision needed: {why}{risk}: {' / '.join(event.choices)}"
+            remedy = f"; what to do: {at_question(event.remedy)}" if event.remedy else ""
+            return f"decision needed: {why}{risk}: {' / '.join(event.choices)}{remedy}"
         case ev.GateDecided():
             item = f"{event.item}: " if event.item else ""
             return f"decided by {called(event.ruling)}: {item}{event.ruling.choice} ({event.ruling.reason})"

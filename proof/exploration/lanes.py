@@ -226,7 +226,7 @@ def _asks_of(request: Observe | ClaimSite | None) -> object:
             return None
 
 
-_UNTOLD = {"why": "", "at_risk": None}
+_UNTOLD = {"why": "", "remedy": "", "at_risk": None}
 _RULING = ev.Ruling(choice="stop", reason="", by="person")
 
 
@@ -331,6 +331,7 @@ def _canonical(lane: Lane, now: float, ages: Ages, *, is_asking: bool) -> Lane:
         },
         failure="" if not lane.failure else "a reason",
         remedy="",  # a text for people: no decision depends on it
+        undo_remedy="",
         turning="" if not lane.turning else "a reason",
         expired=0,
         seen_took=0.0,

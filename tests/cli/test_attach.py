@@ -49,6 +49,22 @@ def test_one_answer_for_all_who_ask_the_same(names: tuple[str, ...], answered: s
     assert question == f"  OPEN QUESTION for {', '.join(names)}: it is down"
 
 
+def test_an_open_question_says_what_to_do() -> None:
+    """Law: a question about a failed step shows the remedy of the step, above the command that answers it."""
+    gate = ev.GateOpened(
+        gate="undo-failed",
+        step="demote",
+        choices=("retry", "stop"),
+        unattended="stop",
+        why="nj is not standby",
+        remedy="close nj, then run `failover resume`",
+    )
+    run = Run(a_plan(services=("V",)), lanes={"V": Lane("V", gates=(gate,))})
+    [_, remedy, answer] = question_lines("R", list(open_questions("R", run)))
+    assert remedy == "    what to do: close nj, then choose `retry`"
+    assert answer.strip().startswith("failover decide")
+
+
 @pytest.mark.realtime
 def test_a_run_under_way(make_bench: MakeBench) -> None:
     """Law: another terminal shows the rows and the open question with the command that answers it; Ctrl-Z suspends it

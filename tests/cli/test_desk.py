@@ -168,6 +168,25 @@ def test_what_follows_is_no_word_of_another_question(
     assert f"no time limit; if this terminal closes, {words}" in capsys.readouterr().err
 
 
+def test_a_question_about_a_failed_step_says_what_to_do(person: Person, capsys: pytest.CaptureFixture[str]) -> None:
+    """Law: the remedy of the failed step is in the question, as the choice that continues the run. A question without a
+    remedy has no such line."""
+    gate = ev.GateOpened(
+        gate="undo-failed",
+        step="demote",
+        choices=("retry", "stop"),
+        unattended="stop",
+        why="nj is not standby",
+        remedy="close nj, then run `failover resume`",
+    )
+    for one, lines in ((gate, ["  what to do: close nj, then choose `retry`"]), (LINK, [])):
+        desk = a_desk(person, one)
+        person.type(f"{one.choices[-1]}\nI looked\n")
+        assert desk.ask("Trading", one) is not None
+        shown = capsys.readouterr().err.splitlines()
+        assert [line for line in shown if "what to do" in line] == lines
+
+
 LINK = question("the bridge is down")
 
 

@@ -146,6 +146,37 @@ def test_an_undo_that_fails_has_its_own_end() -> None:
     assert ended == ev.LaneEnded(outcome=ev.Outcome.STUCK, reason="the reason")
 
 
+def test_an_undo_that_fails_says_what_to_do() -> None:
+    """Law: the remedy of the condition that stops a rollback is recorded with the failure and with the question, with the
+    names of the run. It does not replace the remedy of what is rolled back."""
+    undo = DEMOTE["undo"]
+    [standby] = undo["require"]
+    demote = {
+        **DEMOTE,
+        "undo": undo | {"require": [standby | {"remedy": "close TARGET, then run `failover resume`"}]},
+    }
+    plan = a_plan(CHECK, demote, DRAIN, COMPLETE, ACTIVATE)
+    lane = see(
+        a_lane(status="reverting", undo=("demote",), step=2, remedy="start the bridge"), role("target", "active")
+    )
+    move = decide(plan, lane, T0, attended=True)
+    [failure] = move.events
+    assert isinstance(failure, ev.StepFailed)
+    assert failure.remedy == "close nj, then run `failover resume`"
+    gate, lane = gate_of(plan, after(lane, move, T0))
+    assert (gate.gate, gate.remedy) == ("undo-failed", failure.remedy)
+    lane = after(lane, Next(events=apply_ruling(plan, lane, gate, ev.Ruling(choice="stop", **ANN))), T0)
+    assert (lane.outcome, lane.undo_remedy, lane.remedy) == (ev.Outcome.STUCK, failure.remedy, "start the bridge")
+    resumed = after(lane, Next(events=(ev.LaneResumed(by="ann"),)), T0 + 60)
+    assert (resumed.undo_remedy, resumed.remedy) == ("", "start the bridge")
+
+
+def test_a_failed_step_says_what_to_do() -> None:
+    """Law: the question after a failed step has the remedy of the step."""
+    gate, _ = gate_of(PLAN, failed(step=4, changed=True, undo=("demote",), remedy="start the bridge"))
+    assert (gate.gate, gate.remedy) == ("step-failed", "start the bridge")
+
+
 def test_a_stuck_lane_can_be_resumed() -> None:
     """``stuck`` is resumable: it goes on taking back where it stopped."""
     gate, lane = gate_of(PLAN, failed(status="reverting", undo=("demote",), step=2))

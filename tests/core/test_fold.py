@@ -280,8 +280,8 @@ def test_a_plan_reads_back_as_it_was() -> None:
 
 
 def test_a_remedy_belongs_to_the_failure_of_now() -> None:
-    """A retry, a resume and the next step forget the remedy of a failure. What is rolled back keeps it, also if the
-    rollback itself fails."""
+    """Law: a retry, a resume and the next step forget the remedy of a failure. What is rolled back keeps it. If the
+    rollback itself fails, the remedy of that failure is kept beside it until the rollback continues."""
     failed = ev.StepFailed(step="demote", why="the bridge is down", remedy="start the bridge")
     lane = fold_lane(a_lane(step=1), failed, T0)
     assert lane.remedy == "start the bridge"
@@ -290,4 +290,13 @@ def test_a_remedy_belongs_to_the_failure_of_now() -> None:
     reverted = ev.RevertStarted(why="the bridge is down", undo=("demote",))
     undoing = ev.StepFailed(step="demote", why="no route", remedy="check the power of ny", undo=True)
     rolling_back = fold_lane(lane, reverted, T0)
-    assert fold_lane(rolling_back, undoing, T0).remedy == "start the bridge"
+    stuck = fold_lane(rolling_back, undoing, T0)
+    assert (stuck.remedy, stuck.undo_remedy) == ("start the bridge", "check the power of ny")
+    again: tuple[ev.Event, ...] = (
+        ev.StepRetried(step="demote"),
+        ev.LaneResumed(by="ann"),
+        ev.UndoDone(step="demote"),
+    )
+    for one in again:
+        after = fold_lane(stuck, one, T0)
+        assert (after.remedy, after.undo_remedy) == ("start the bridge", "")

@@ -2,21 +2,28 @@
 
 from __future__ import annotations
 
+import re
+import shlex
 import subprocess
 import sys
 import zipfile
 from pathlib import Path
+from typing import Any
 
 import pytest
+import typer
 from hatchling.build import build_wheel
 
+from orchestrator.cli.main import app
 from orchestrator.documents.loader import load_runbook, read_runbook
 from orchestrator.documents.shipped import generic_named, shipped_runbooks
 from orchestrator.errors import DefinitionError
-from orchestrator.model.runbook import Step
+from orchestrator.model.families import known_families
+from orchestrator.model.runbook import Runbook, Step
 from orchestrator.operations.declared_families import offer_families
 from orchestrator.operations.procedure import step_lines
-from tests.shipped import RUNBOOKS
+from orchestrator.reports.remedies import resumes
+from tests.shipped import RUNBOOKS, late_conditions, says_what_to_do, silent_late_conditions, undo_conditions
 
 ROOT = Path(__file__).parents[2]
 
@@ -114,15 +121,57 @@ def test_a_procedure_in_words_leaves_nothing_out(name: str) -> None:
             assert list(step_lines(without)) != shown, f"{name}, {step.id}: {field} is not shown"
 
 
+def every_runbook() -> list[Runbook]:
+    """Those in files, those of families in files, and those that are made from facets."""
+    names = shipped_runbooks()
+    assert set(names) > set(RUNBOOKS)
+    return [load_runbook(name) for name in names]
+
+
 def test_each_refusal_names_its_remedy() -> None:
     """Law: a condition that refuses a service, because nothing was changed before it, says what an operator does. This
     holds for the runbooks that are made from facets too."""
     without = []
-    for name in shipped_runbooks():
-        for step in load_runbook(name).steps:
+    for runbook in every_runbook():
+        for step in runbook.steps:
             for check in (*step.require, *step.until, *step.never):
-                if not check.remedy and "`failover " not in check.say:
-                    without.append(f"{name}, {step.id}: {check.say or check.reading}")
+                if not says_what_to_do(check):
+                    without.append(f"{runbook.runbook}, {step.id}: {check.say or check.reading}")
             if step.do is not None:
                 break
     assert not without
+
+
+def test_each_stop_half_way_names_its_remedy() -> None:
+    """Law: a condition that stops a rollback, or a run that only goes forward, says what an operator does at the devices
+    and with the run."""
+    runbooks = every_runbook()
+    assert {runbook.family for runbook in runbooks if any(late_conditions(runbook))} == {*known_families()}
+    assert [one for runbook in runbooks for one in silent_late_conditions(runbook)] == []
+
+
+def test_a_remedy_of_a_rollback_says_how_the_run_continues() -> None:
+    """Law: after a rollback that cannot continue, an operator knows the command for the run."""
+    undos = [check for runbook in every_runbook() for _, check in undo_conditions(runbook)]
+    assert undos
+    assert [check.remedy for check in undos if not resumes(check.remedy)] == []
+
+
+def test_the_commands_of_a_remedy_can_be_typed() -> None:
+    """Law: a remedy names commands with their options, and no command that the program lacks. The words for the names are
+    those that are replaced."""
+    texts = {
+        check.remedy
+        for runbook in every_runbook()
+        for step in runbook.steps
+        for check in (*step.checks, *(() if step.undo is None else step.undo.require))
+        if check.remedy
+    }
+    for text in texts:
+        for command in re.findall(r"`(failover [^`]*)`", text):
+            _, *words = shlex.split(command)
+            found: Any = typer.main.get_command(app)
+            while hasattr(found, "commands"):
+                found = found.commands[words.pop(0)]
+            if words:  # without arguments it is only the name of a command
+                found.make_context("failover", words)

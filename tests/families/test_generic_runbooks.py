@@ -12,7 +12,7 @@ import pytest
 import yaml
 
 from adapters.declared.family import family_of
-from orchestrator.documents.generic_runbooks import KINDS, generic_runbook
+from orchestrator.documents.generic_runbooks import KINDS, can_be_made, generic_runbook
 from orchestrator.documents.lint.runbook import lint
 from orchestrator.documents.loader import load_runbook, read_family
 from orchestrator.errors import DefinitionError
@@ -24,6 +24,7 @@ from orchestrator.model.runbook import Runbook
 from proof.exploration.generic.family import Generic
 from proof.exploration.search import explore
 from tests.families.declared import COUNTER, ROOT, Counters
+from tests.shipped import silent_late_conditions
 
 pytestmark = pytest.mark.realtime
 
@@ -114,6 +115,20 @@ def test_it_keeps_the_promises(file: dict[str, Any], kind: str) -> None:
     runbook = made_of(file, kind)
     assert findings(runbook, file) == []
     assert broken_rules(runbook, file) == set()
+
+
+@pytest.mark.parametrize(
+    "file",
+    [plain(), of_both_ends(), following(), shipped("rabbitmq"), shipped("redis")],
+    ids=lambda file: file["family"],
+)
+def test_each_stop_half_way_names_its_remedy(file: dict[str, Any]) -> None:
+    """Law: what is made from facets says what an operator does if a run stops half-way."""
+    made = [
+        made_of(file, kind) for kind in KINDS if can_be_made(FamilyFile.model_validate_json(json.dumps(file)), kind)
+    ]
+    assert {one.runbook.partition("/")[2] for one in made} >= {"controlled", "uncontrolled", "restore"}
+    assert [text for one in made for text in silent_late_conditions(one)] == []
 
 
 @pytest.mark.parametrize("family", ["postgresql", "redis", "rabbitmq", "nats", ""])

@@ -41,10 +41,9 @@ class Mistake(NamedTuple):
         return self.where.partition("/")[0]
 
 
-_CLOSED = "      - {on: source, reading: access, where: {writable: false}, say: the source takes messages again}\n"
+_CLOSED = "{writable: false}\n        say: the source takes messages again\n"
 _UNDO = (
-    "      require:\n        - {on: target, reading: access, where: {writable: false}, "
-    'say: "the target takes messages, so opening the source could make two active sites"}\n'
+    "{writable: false}\n          say: the target takes messages, so opening the source could make two active sites\n"
 )
 
 
@@ -161,7 +160,7 @@ LINTED: Mapping[str, Mistake] = {
 }
 EXPLORED: Mapping[str, Mistake] = {
     "it takes over without asking the source": Mistake(
-        "rabbitmq/controlled", _CLOSED, "", "promoted-unconfirmed two-active"
+        "rabbitmq/controlled", _CLOSED, _CLOSED.replace("false", "[true, false]"), "promoted-unconfirmed two-active"
     ),
     "the drain is read at the target": Mistake(
         "rabbitmq/controlled",
@@ -171,12 +170,12 @@ EXPLORED: Mapping[str, Mistake] = {
     ),
     "it takes over without asking whether the fenced server was started": Mistake(
         "postgresql/uncontrolled-fenced",
-        "{on: source, reading: process, where: {running: false, writes: false}, say: the failed server was started}",
-        "{on: source, reading: signal, where: {follows_next: true}}",
+        "where: {running: false, writes: false}\n        say: the failed server was started\n",
+        "where: {running: [true, false]}\n        say: the failed server was started\n",
         "promoted-unconfirmed two-active",
     ),
     "it is rolled back without asking the target": Mistake(
-        "rabbitmq/controlled", _UNDO, "", "promoted-unconfirmed two-active"
+        "rabbitmq/controlled", _UNDO, _UNDO.replace("false", "[true, false]"), "promoted-unconfirmed two-active"
     ),
 }
 _SHIPPED = ("nats", "postgresql", "rabbitmq", "redis")

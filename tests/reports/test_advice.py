@@ -262,6 +262,34 @@ def test_a_refusal_has_the_remedy_of_its_condition(runbook: str) -> None:
     assert "Otherwise check the power of nj, and run the command again." in advised(silent)
 
 
+@pytest.mark.parametrize("outcome", [ev.Outcome.STUCK, ev.Outcome.NEEDS_OPERATOR])
+def test_a_stop_half_way_has_the_remedy_of_its_step(outcome: ev.Outcome) -> None:
+    """Law: what stopped half-way shows the remedy of the failed step, and names the run in its commands. A remedy that
+    does not say how the run continues is followed by that command."""
+    whole = (
+        "check both roles. If nj is standby, run `failover resume`. If nj is active, end the run with `failover abort"
+        " --leave --reason TEXT`"
+    )
+    text = advised(a_lane(outcome, remedy=whole))
+    assert f"Check both roles. If nj is standby, run `failover resume {RUN}`." in text
+    assert f"end the run with `failover abort {RUN} --leave --reason TEXT`." in text
+    assert text.count("failover resume") == 1
+    assert_can_be_typed(text)
+    part = advised(a_lane(outcome, remedy="check the power of nj"))
+    assert f"Check the power of nj. Then resume the run: `failover resume {RUN}`." in part
+    assert_can_be_typed(part)
+
+
+def test_what_was_rolled_back_is_not_resumed() -> None:
+    """Law: the remedy of a failure that was rolled back is shown without the command that continues the run, since that
+    run has ended. A remedy that only makes sense for a run that continues is not shown."""
+    kept = advised(a_lane(ev.Outcome.REVERTED, remedy="start the bridge, then run `failover resume`"))
+    assert "Start the bridge. If the service still has to move, run the command again." in kept
+    left = advised(a_lane(ev.Outcome.REVERTED, remedy="run `failover resume` if nj is standby"))
+    assert "Fix the cause, and check with `failover status`." in left
+    assert "failover resume" not in kept + left
+
+
 def test_a_service_that_was_not_started() -> None:
     """Law: nothing of it was changed, so nothing of it can be given back; the run is resumed, or ended without it."""
     text = advised(a_lane(None, status="ready", can_turn_back=True))

@@ -89,6 +89,22 @@ def test_what_another_family_counts() -> None:
         assert words in str(sentence(gate, own))
 
 
+def test_a_question_in_words_says_what_to_do() -> None:
+    """Law: the line of a question about a failed step has its remedy, as the choice that continues the run."""
+    remedy = "close nj, then run `failover resume`"
+    gate = ev.GateOpened(
+        gate="undo-failed",
+        step="s",
+        choices=("retry", "stop"),
+        unattended="stop",
+        why="nj is not standby",
+        remedy=remedy,
+    )
+    words = "decision needed: nj is not standby: retry / stop; what to do: close nj, then choose `retry`"
+    assert sentence(gate, a_plan(WAIT)) == words
+    assert sentence(gate.model_copy(update={"remedy": ""}), a_plan(WAIT)) == words.partition(";")[0]
+
+
 def test_a_wait_on_the_screen() -> None:
     """Law: number and pace while it lasts, nothing once it is over."""
     run = a_run((0.0, 8.0), (2.0, 4.0))

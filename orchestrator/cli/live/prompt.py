@@ -17,6 +17,7 @@ from orchestrator.engine.deadline import BY, due_at
 from orchestrator.model import events as ev
 from orchestrator.model.families import amount
 from orchestrator.model.runbook import Answer
+from orchestrator.reports.remedies import at_question
 
 if TYPE_CHECKING:
     from orchestrator.cli.live.asking import Asking
@@ -192,6 +193,8 @@ class TerminalPrompter:
         who = service if len(same) == 1 else f"{counted(len(same), 'service')} ({named(list(same))})"
         self._asking.say("")
         self._asking.say(f"  DECISION NEEDED  {who}: {gate.why}")
+        if gate.remedy:
+            self._asking.say(f"  what to do: {at_question(gate.remedy)}")
         self._say_outage(service)
         if gate.at_risk is not None:
             risks = [one.at_risk for one in same.values()]

@@ -32,6 +32,7 @@ from orchestrator.core.position import Positions
 from orchestrator.core.run import Run
 from orchestrator.engine.deadline import due_at
 from orchestrator.model.families import amount
+from orchestrator.reports.remedies import at_question
 
 _PANE_LEAST = 6  # the fewest lines for a question; it gets up to two thirds of the room
 
@@ -176,6 +177,7 @@ class View:
             texts.append(f"  {sign} [{number + 1}/{len(steps)}] {step.title}{f': {note}' if note else ''}")
         for gate in lane.gates:
             texts.append(f"  ASKS {gate.gate}: {gate.why}: {' / '.join(gate.choices)}")
+            texts += [f"    what to do: {at_question(gate.remedy)}"] if gate.remedy else []
         texts += [f"    {text}" for text in self.told.get(service, ())]
         lines = list(folded(map(presentable, texts), width))
         kept = lines if len(lines) <= room else [lines[0], *lines[len(lines) - room + 1 :]]

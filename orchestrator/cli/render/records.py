@@ -55,6 +55,7 @@ def question_lines(name: str, questions: Sequence[OpenQuestion], most: int | Non
     asked, lines = asked_once(name, questions), []
     for one in asked[:most]:
         lines += [f"  OPEN QUESTION for {named(one.services) if one.services else 'the whole run'}: {one.why}"]
+        lines += [f"    what to do: {one.remedy}"] if one.remedy else []
         lines += [f"    {one.answer}"]
     left = 0 if most is None else len(asked) - most
     return [*lines, f"  and {counted(left, 'more question')}"] if left > 0 else lines

@@ -127,8 +127,10 @@ def _failure_gate(
     gate = lane.open_gate(name)
     if gate is not None:
         return answer(plan, lane, gate, attended)
-    opened = ev.GateOpened(gate=name, step=step, choices=choices, unattended=unattended, why=lane.failure)
-    return emit(opened)
+    remedy = lane.undo_remedy if name == UNDO_GATE else lane.remedy
+    return emit(
+        ev.GateOpened(gate=name, step=step, choices=choices, unattended=unattended, why=lane.failure, remedy=remedy)
+    )
 
 
 def _may_have_changed(lane: Lane) -> bool:

@@ -19,6 +19,7 @@ from orchestrator.journal.lease import LEASE_SECONDS, is_led
 from orchestrator.operations.find_run import find_run
 from orchestrator.operations.runtime import Tools
 from orchestrator.reports.document import Alarm, LaneReport, OpenQuestion, RunDocument, RunReport
+from orchestrator.reports.remedies import at_question
 from orchestrator.reports.report import run_and_report
 
 if TYPE_CHECKING:
@@ -95,6 +96,7 @@ def open_questions(name: str, run: Run) -> Iterator[OpenQuestion]:
                 gate=gate.gate,
                 item=gate.item,
                 why=gate.why,
+                remedy=at_question(gate.remedy),
                 choices=gate.choices,
                 answer=_decide(name, gate.choices, [lane.service], gate.gate, gate.item),
             )
@@ -107,6 +109,7 @@ class AskedOnce:
     services: tuple[str, ...]
     why: str
     answer: str
+    remedy: str
 
 
 def asked_once(name: str, questions: Sequence[OpenQuestion]) -> list[AskedOnce]:
@@ -121,11 +124,12 @@ def asked_once(name: str, questions: Sequence[OpenQuestion]) -> list[AskedOnce]:
 def _as_one(name: str, same: Sequence[OpenQuestion], questions: Sequence[OpenQuestion]) -> AskedOnce:
     first, services = same[0], tuple(one.service for one in same if one.service is not None)
     if len(same) == 1:
-        return AskedOnce(services, first.why, first.answer)
+        return AskedOnce(services, first.why, first.answer, first.remedy)
     # Without service names, the answer applies to all lanes that ask at this gate, also with a different text.
     is_whole_gate = len(same) == sum((one.gate, one.item) == (first.gate, first.item) for one in questions)
     names = () if is_whole_gate else services
-    return AskedOnce(services, first.why, _decide(name, first.choices, names, first.gate, first.item))
+    answer = _decide(name, first.choices, names, first.gate, first.item)
+    return AskedOnce(services, first.why, answer, first.remedy)
 
 
 def _decide(run: str, choices: Sequence[str], services: Sequence[str], gate: str, item: str | None) -> str:
