@@ -89,9 +89,8 @@ def has_spark(others: list[str]) -> bool:
     return any("org.apache.spark" in one for one in others)
 
 
-def stop(under: Under, words: str, number: signal.Signals) -> None:
-    """Stop it when it has said these words. Ctrl-C goes to all processes at the terminal, SIGTERM to one."""
-    under.reach(words)
+def stop(under: Under, number: signal.Signals) -> None:
+    """Stop it. Ctrl-C goes to all processes at the terminal, SIGTERM to one."""
     under.until(has_spark)
     if number is signal.SIGINT:
         os.killpg(under.process.pid, number)
@@ -119,7 +118,8 @@ def test_stopped_by_a_signal(
     """While the JVM starts and while it works: one sentence, the exit code of the signal, no result, no temporary file
     and no JVM."""
     with comparing(exports, tmp_path) as under:
-        stop(under, words, number)
+        under.reach(words)
+        stop(under, number)
         assert under.left() == {"tmp", "scratch space"}
 
 
@@ -145,7 +145,10 @@ def test_killed(
         claim(folder)
     before = {*(tmp_path / "tmp").iterdir()}
     with comparing(exports, tmp_path) as under:
-        stop(under, "writing", number)
+        under.reach("writing")
+        own = tmp_path / f".found.{under.process.pid}.unfinished"
+        under.until(lambda _: own.exists())  # made after what is left was removed
+        stop(under, number)
     assert [path for path in left if path.exists()] == []
     assert {*tmp_path.glob(".*"), *(tmp_path / "scratch space").glob("*")} == {*alive}
     assert {*tmp_path.iterdir()} == {alive[0], *(tmp_path / name for name in ("tmp", "scratch space"))}
