@@ -141,6 +141,20 @@ def test_a_permit_that_refuses_withholds_and_a_device_does_not(pair: ScriptedPai
     assert (away.result.effect, away.withheld) == (Effect.NOT_SENT, False)
 
 
+def test_only_an_accepted_idempotent_action_may_be_sent_again(pair: ScriptedPair) -> None:
+    """Promise 4: a retry sends again only what the record calls repeatable. That is never a transaction's completion, and
+    never an action that was not accepted."""
+    worker = SiteWorker("source", pair.site("source"), Free(), pair.clock)
+    pair.prepare("1-0a-01")
+    completing = Act("Trading", 1, "source", "complete_transaction", {"xid": "1-0a-01", "outcome": "commit"})
+    (completed,) = [one for one in worker.apply("complete_transaction", [completing]) if isinstance(one, Ended)]
+    (moved,) = ended(pair, T0 + 1e9)
+    (withheld,) = ended(pair, T0 + 1e9, permit=Free("the lease has run out"))
+    effects = [one.result.effect for one in (completed, moved, withheld)]
+    assert effects == [Effect.ACCEPTED, Effect.ACCEPTED, Effect.NOT_SENT]
+    assert [one.repeatable for one in (completed, moved, withheld)] == [False, True, False]
+
+
 def test_a_slow_device_is_given_few_acts_at_once(pair: ScriptedPair) -> None:
     """Promise 15: readings wait behind 5 s of acts at most, or the rounds that they belong to would be too old."""
     worker = SiteWorker("source", pair.site("source"), Free(), pair.clock)
